@@ -21,8 +21,8 @@ golden_file known_answer(const std::string& op, std::string name, std::string ge
                          const engine::sizes& of, const std::map<std::string, std::vector<double>>& inputs,
                          std::map<std::string, std::string> knobs, std::vector<expected_output> outputs);
 
-// What the reference says of element i, in row order, of an output: its value with 20 significant digits, or exact, and
-// a judgement of a value.
+// Returns the reference's result for element i, in row order, of an output: its value with 20 significant digits, or
+// exact, and a judgement of a value.
 struct output_model {
   std::function<std::string(const std::string& tensor, int64_t i)> text;
   std::function<reference::judgement(const std::string& tensor, int64_t i, double actual)> judge;

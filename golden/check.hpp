@@ -13,7 +13,7 @@
 
 namespace warpcheck::golden {
 
-// What an operator brings (golden/<op>/<op>_golden.cpp).
+// The golden data of an operator (golden/<op>/<op>_golden.cpp).
 struct operator_golden {
   std::string op;
   // Its known answers, always the same, with unique names.

@@ -37,7 +37,7 @@ constexpr uint32_t plugin_layout() {
   return layout;
 }
 
-// What the library's one exported symbol returns. Of another ABI only the first two fields are read.
+// The result of the library's only exported symbol. If the ABI differs, only the first two fields are read.
 struct plugin_table {
   uint32_t abi;        // k_plugin_abi
   uint32_t layout;     // plugin_layout()

@@ -63,7 +63,7 @@ class row_answers {
 
 constexpr int k_answer_digits = 40;
 
-// What the reference says of a row's part of an output, element by element.
+// Returns the reference's results for a row's part of an output, element by element.
 struct row_model {
   std::string tensor;
   int64_t size;

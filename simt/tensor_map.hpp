@@ -33,7 +33,7 @@ enum class tensor_element : uint8_t {
 unsigned bytes_of(tensor_element type);
 bool is_real(tensor_element type);
 
-// What cuTensorMapEncodeTiled takes, with the driver's numbers. Dimension 0 is the innermost.
+// The arguments of cuTensorMapEncodeTiled, with the driver's numbers. Dimension 0 is the innermost.
 struct tensor_map_request {
   int type;
   unsigned rank;
@@ -77,12 +77,12 @@ uint32_t pitch_of_tile(const tensor_map& map);  // bytes from row to row
 uint32_t rows_of_box(const tensor_map& map);
 uint32_t bytes_of_row(const tensor_map& map);
 
-// What a load makes of `bytes` bytes of whole elements, in place.
+// Converts `bytes` bytes of whole elements in place, as a load does.
 void convert_loaded(tensor_element type, char* p, uint32_t bytes);
 void fill_outside(bool with_nan, char* p, uint32_t bytes);
 
 enum class tensor_reduction : uint8_t { none, add, min, max, inc, dec, bit_and, bit_or, bit_xor };
-// Whether elements of the type have the reduction (PTX ISA, cp.reduce.async.bulk).
+// True if elements of the type have the reduction (PTX ISA, cp.reduce.async.bulk).
 bool has_reduction(tensor_element type, tensor_reduction how);
 // to = how(to, from) for `bytes` bytes of whole elements.
 void reduce_elements(tensor_element type, tensor_reduction how, char* to, const char* from, uint32_t bytes);

@@ -1,4 +1,4 @@
-// What one step of a tensor core computes, to the bit. Plain host code, for the emulated device and for models of it.
+// Computes one step of a tensor core to the bit. Plain host code, for the emulated device and for models of it.
 //
 // A step of K products with c of f32, as the hardware does it (Xie et al., MMA-Sim, arXiv 2511.10909; Khattak and
 // Mikaitis, arXiv 2512.07004; test self.cuda.tensor_core): products and c are aligned to the largest exponent among
@@ -13,7 +13,7 @@
 namespace simt {
 
 enum class tensor_type : uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8 };
-// Of both operands; those of 8 bits may differ.
+// The types of both operands; those of 8 bits may differ.
 struct tensor_types {
   tensor_type a, b;
   constexpr tensor_types(tensor_type left, tensor_type right) : a(left), b(right) {}
@@ -34,14 +34,16 @@ struct tensor_rules {
   int parts;             // a step is as many, one after the other: each takes its share of k, in order
   int result_bits = 23;  // of a sum of f32, behind the point
 };
-// Of compute capability 8.0, 8.6, 8.9 (80, 86, 89), 9.0 and 10.0 (90, 100). Throws device_error for any other.
+// Returns the machine of compute capability 8.0, 8.6, 8.9 (80, 86, 89), 9.0 and 10.0 (90, 100). Throws device_error for
+// any other.
 tensor_rules tensor_rules_of(unsigned sm_arch);
 
 // The type of c and d. Of f16 the sum is rounded once, to the nearest f16 with ties to even, and the exponent of a
 // subnormal c is f16's least; the elements are floats here, too. Of s32 it is exact: modulo 2^32, or the nearest s32.
 enum class tensor_sum : uint8_t { f32, f16, s32, saturated_s32 };
 
-// Of wgmma with operands of 8 bits (MMA-Sim): they are added to 13 bits behind the point, and so is a sum of f32 kept.
+// Returns the machine of wgmma with operands of 8 bits (MMA-Sim): they are added to 13 bits behind the point, and so is
+// a sum of f32 kept.
 constexpr tensor_rules k_rules_of_8_bits = {13, 1, 13};
 
 // d = a b + c for `rows` (at most 64) by `cols` (a multiple of 8). Elements are bits: a[row * depth + k] and

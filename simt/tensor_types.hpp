@@ -16,14 +16,14 @@ inline namespace emu {
 // bits are lost.
 struct tf32 {};
 
-// How an operand's 16-byte pieces lie in shared memory: bits 4 and up of the address are xored with bits 7 and up, one
-// bit (b32), two (b64) or three (b128). The values are those of a descriptor.
+// Layout of an operand's 16-byte pieces in shared memory: bits 4 and up of the address are xored with bits 7 and up,
+// one bit (b32), two (b64) or three (b128). The values are those of a descriptor.
 enum class swizzle : uint8_t { none = 0, b128 = 1, b64 = 2, b32 = 3 };
 
 // Along which dimension an operand's elements are neighbours. MN-major is for 16-bit types.
 enum class major : uint8_t { k, mn };
 
-// What a fence between the generic and the asynchronous proxy is about.
+// The memory that a fence between the generic and the asynchronous proxy covers.
 enum class proxy_space : uint8_t { own_shared, all };
 
 enum class register_change : uint8_t { raise, release };

@@ -12,7 +12,7 @@
 
 namespace warpcheck::cli {
 
-// Of each dimension the factors: names of extents or scalars, and numbers.
+// The factors of each dimension: names of extents or scalars, and numbers.
 using shape_rule = std::vector<std::vector<std::string>>;
 
 // The shape where a scalar has this value.

@@ -45,7 +45,7 @@ class toolchain {
   std::string lacks_nvcc() const;
 
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
-  // Of the CUDA toolkit that this build was made with; none where it has none.
+  // Returns the include folders of the CUDA toolkit of this build; none if it has none.
   const std::vector<std::string>& cuda_includes() const { return cuda_includes_; }
   const std::string& root() const { return root_; }    // of the source tree
   const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else

@@ -26,7 +26,7 @@ struct tried_mutant {
   bool killed() const { return result && result->kill; }
 };
 
-// Of one subject, or of all.
+// The score of one subject, or of all.
 struct mutant_score {
   int64_t all = 0, stillborn = 0, equivalent = 0, killed = 0, as_expected = 0;
   int64_t kernels = 0, coarse = 0, fine = 0;  // mutants of kernels that count, and what allclose sees of them

@@ -17,7 +17,7 @@ inline constexpr size_t k_none = ~size_t{0};  // the index of no token
 
 class cuda_structure {
  public:
-  // What a brace opens.
+  // Kinds of scopes that a brace opens.
   enum class scope : uint8_t { file, type, code };
 
   struct kernel_info {

@@ -56,7 +56,7 @@ class ptx_translator {
 
   // ---- operands, as C++ expressions
 
-  // Of one value; empty: not understood.
+  // Returns one value; empty: not understood.
   std::string value(const std::string& text) const;
 
   static std::string special(const std::string& name);

@@ -106,7 +106,7 @@ struct radix_pass {
   bool descending;
 };
 
-// How many keys of a digit the tiles before this one have. Several words are on their way at once.
+// Returns the number of keys of a digit in the tiles before this one. Several words are read at once.
 constexpr int k_look_back_words = 8;
 template <class Count>
 __device__ inline Count look_back(const Count* status, int64_t tile) {
@@ -125,7 +125,7 @@ __device__ inline Count look_back(const Count* status, int64_t tile) {
   }
 }
 
-// What a block keeps of its tile.
+// A block's shared memory for its tile.
 template <class Index>
 struct radix_scratch {
   Index index[k_radix_tile];
@@ -170,7 +170,7 @@ __device__ inline void rank_in_warp(const uint32_t (&image)[k_radix_items], unsi
   }
 }
 
-// Of a thread's digit: the tile's count, the first place in the tile and, of the first tile, in the row.
+// A thread's digit: its count in the tile, its first place in the tile and, for the first tile, in the row.
 template <class Index>
 struct digit_place {
   unsigned count, in_tile;

@@ -105,8 +105,8 @@ struct split_task {
   bool one_hot;
 };
 
-// What the call cannot see of the tasks, as they lie in device memory. It decides how fast a split is found, never
-// which.
+// Facts about the tasks that the host cannot see, because they are in device memory. They change the time of a call,
+// never its result.
 struct split_knowledge {
   int32_t most_bins = 0;   // of a task; 0: not known
   int64_t long_tasks = 0;  // the last so many tasks, in [0, num_tasks], have more bins than a block takes at a time

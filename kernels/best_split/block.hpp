@@ -47,7 +47,7 @@ class compensated_mass {
 // Who works on a task.
 enum class split_team { warp, block, cluster };
 
-// What a part of the team knows and all of it must.
+// The data that each part of the team shares with the whole team.
 struct split_share {
   split_mass scanned;  // of the bins that its part of the scan adds
   split_mass stored;

@@ -120,14 +120,14 @@ struct warp_tile {
   }
   // The lane's k-th position; all of its positions together are neighbours.
   __device__ int32_t position(int k) const { return base + lane_index() * k_split_values + k; }
-  // What is stored of it, which may be nothing.
+  // The stored mass at the position; it may be zero.
   __device__ split_mass stored(int k) const {
     const double2 m = slots.at(lane_index() * k_split_values + k);
     const int32_t p = position(k);
     return {m.x, m.y, Counts && p < end && scan.is_stored(p) ? bins.rows(scan.bin_at(p)) : 0};
   }
   __device__ bool takes_part(int k) const { return (position(k) < end) & scan.takes_part(position(k)); }
-  // What the lane scans, and what its bins store.
+  // The sums of the lane's scan and of its stored bins.
   __device__ split_mass scanned_sum() const {
     split_mass own{0, 0, 0};
 #pragma unroll
@@ -171,7 +171,7 @@ struct scan_part {
   }
 };
 
-// What an unstored bin 0 adds to every candidate of the scan from below.
+// The mass that an unstored bin 0 adds to every candidate of the scan from below.
 template <class Terms>
 __device__ inline split_mass unstored_sums(const Terms& t, const numerical_scan& scan, bool has_unstored,
                                            const split_mass& of_slots) {
@@ -326,7 +326,7 @@ __device__ inline ranked_category next_category(const task_bins& bins, const Ter
   return best;
 }
 
-// How many categories are usable. A barrier per block of bins.
+// Returns the number of usable categories. One barrier per block of bins.
 template <class Terms>
 __device__ inline int32_t count_usable(const task_bins& bins, const Terms& t, double cat_smooth) {
   int32_t usable = 0;

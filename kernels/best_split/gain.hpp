@@ -30,7 +30,7 @@ __host__ __device__ inline int64_t effective_min_data(const split_config& c) {
   return c.min_data_in_leaf == 0 && c.min_sum_hessian_in_leaf == 0 ? 1 : c.min_data_in_leaf;
 }
 
-// What all candidates of a task share.
+// Terms that all candidates of a task share.
 template <split_compat Compat>
 struct split_terms {
   double sum_g, sum_h;
@@ -91,7 +91,7 @@ __device__ inline split_side side_of(const split_half& s) {
 }
 
 // Gains, and values where asked for, of the halves of a division whose hessians in the maths are `d` less l2; D > 0.
-// What is not finite makes the gain of the division NaN or infinite: an infinite hessian of one side is -Inf on the
+// Infinities and NaN make the gain of the division NaN or infinite: an infinite hessian of one side is -Inf on the
 // other; an infinite or NaN gradient makes T T/D so; and as D is at least 2^-103 (h + eps is exact where it cancels),
 // T/D overflows only where T T does.
 template <bool WithValue, class Terms>
@@ -212,7 +212,7 @@ struct split_candidate {
 
   __device__ static split_candidate none() { return {-INFINITY, k_no_threshold, {0, 0, 0}}; }
   __device__ bool is_valid() const { return threshold != k_no_threshold; }
-  // Of one task, in which no two candidates have one threshold.
+  // Compares candidates of one task; their thresholds differ.
   __device__ bool is_better_than(const split_candidate& o) const {
     return gain > o.gain || (gain == o.gain && threshold < o.threshold);
   }

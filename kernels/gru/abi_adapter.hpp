@@ -237,7 +237,7 @@ struct gru_call {
   bool goes_forward() const { return pass != gru_pass::backward; }
   bool goes_backward() const { return pass != gru_pass::forward; }
 
-  // What the functions of the API refuse, before the first of two has begun.
+  // Makes the checks of both API functions before the first one starts.
   void check() const {
     const auto unwanted = [](const char* name, bool wanted, const char* of) {
       if (wanted) throw std::invalid_argument(std::string(name) + " is wanted of a pass that is " + of + " only");

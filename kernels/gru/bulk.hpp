@@ -72,8 +72,8 @@ struct gru_products {
   }
 };
 
-// What the longest sum over rows of the sequence takes, of those that passes in chunks of `steps` steps make: the
-// largest of(m, n, rows of one product).
+// Returns the largest of(m, n, rows of one product) over the sums over rows of the sequence that a pass in chunks of
+// `steps` steps makes.
 template <class Of>
 int64_t gru_largest_of_sums(const gru_config& c, int64_t steps, const Of& of) {
   const int64_t last_steps = c.T == 0 ? 0 : (c.T - 1) % steps + 1;
@@ -152,7 +152,7 @@ inline void gru_add_dx(const gru_config& c, const gru_params& p, const gru_chunk
   add(1, std::max(chunk.begin[1], chunk.begin[0]), chunk.end[1], true);
 }
 
-// How a sum over the rows of a chunk is cut where products.hpp makes it.
+// Returns the slice length of a sum over the rows of a chunk by products.hpp.
 inline int64_t gru_slice_length(const gru_config& c, int64_t steps) {
   return std::max(k_gru_slice, ceil_div(steps * c.B, k_gru_most_slices));
 }

@@ -9,7 +9,7 @@
 //     h_t = fma(z, h_prev, fma(-z, n, n))
 //   Direction 0 visits t = 0 .. L-1, direction 1 visits t = L-1 .. 0, L the length of the row. y = 0 at t >= L.
 //   A mark reset[t, b] != 0 begins a segment at t: in place of the carried state h_reset enters step t (direction 0),
-//   or step t-1 where it comes from t (direction 1). A mark at t = 0 replaces h0; marks at t >= L say nothing.
+// or step t-1 where it comes from t (direction 1). A mark at t = 0 replaces h0; marks at t >= L have no effect.
 //
 //   Backward, from dh = dhn, each direction against its order:
 //     e = dy_t + dh     d_n = e (1-z) (1-n^2)     d_r = d_n hn r (1-r)     d_z = e (h_prev-n) z (1-z)
@@ -130,12 +130,12 @@ struct gru_grads {
   float* trace_e = nullptr;
 };
 
-// How a pass is done, a function of the configuration and the device. depth_*: the longest chain of f32 additions of a
+// The plan of a pass, a function of the configuration and the device. depth_*: the longest chain of f32 additions of a
 // sum over the input (backwards: of dx too), over the hidden units, over rows of the sequence; a bias is one more.
 // steps_*: the longest chain of tensor-core steps of such a sum before it is added to an f32; 0 where there are none.
 struct gru_plan {
   gru_regime regime = gru_regime::registers;
-  // Of the recurrent part, 0 in regime product. Blocks of a cluster share rows and exchange their states.
+  // The grid of the recurrent part; 0 in regime product. Blocks of a cluster share rows and exchange their states.
   // coresident_blocks wait for each other, so a device must hold that many at a time.
   int64_t blocks = 0, blocks_per_cluster = 1, coresident_blocks = 1, rows_per_block = 0;
   int64_t chunk_steps = 0;  // time steps between two visits of the bulk products

@@ -48,7 +48,7 @@ struct gru_active_steps {
   int begin, count;
   int has_marks, saves;
 
-  // Of a chunk from one time to another, which its steps go up or down.
+  // Runs a chunk of steps from one time to another, upwards or downwards.
   __device__ gru_active_steps(bool goes_up, int64_t begin_time, int64_t end_time, int64_t length, bool marks,
                               bool saved)
       : has_marks(marks), saves(saved) {

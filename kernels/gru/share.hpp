@@ -80,7 +80,7 @@ __device__ int gru_add_lanes(float* v, int lane) {
     return gru_add_lanes<Count, Distance / 2>(v, lane);
   }
 }
-// How often they can be halved.
+// Returns how often the count can be halved.
 __device__ __host__ constexpr int gru_halvings(int count) {
   int halvings = 0;
   for (; count % 2 == 0 && halvings < 5; count /= 2) ++halvings;

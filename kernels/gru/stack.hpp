@@ -49,7 +49,7 @@ inline void check_gru_stack(const gru_layer* layers, int count, bool backward) {
 
 }  // namespace detail
 
-// Of the layer that needs most; layers take turns in one workspace.
+// Returns the size for the layer that needs most; all layers use one workspace in turn.
 inline int64_t gru_stack_forward_workspace_bytes(const gru_layer* layers, int count) {
   int64_t bytes = 0;
   for (int l = 0; l < count; ++l) bytes = std::max(bytes, gru_forward_workspace_bytes(layers[l].config));

@@ -46,7 +46,7 @@ class gru_cluster_team {
   __device__ static int64_t first_group() { return simt::cluster_id(); }
   __device__ static int64_t group_step() { return gridDim.x / simt::cluster_size(); }
   __device__ static int rank() { return static_cast<int>(simt::cluster_rank()); }
-  // What a block writes between these two no other block needs, and none waits for it.
+  // Between these two a block writes only data that no other block reads.
   __device__ static void arrive() { simt::cluster_arrive(); }
   __device__ static void wait() { simt::cluster_wait(); }
   __device__ static void sync() {
@@ -134,7 +134,7 @@ class gru_grid_team {
   int pitch_;
 };
 
-// What a block has besides: partial sums of a tile of rows, and the values of its own units.
+// A block's further shared memory: partial sums of a tile of rows, and the values of its own units.
 template <class Share, int OutputsOfUnit>
 struct gru_team_shape {
   static constexpr int k_units = Share::k_outputs / OutputsOfUnit;  // of a block

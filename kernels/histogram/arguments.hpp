@@ -52,7 +52,7 @@ inline void check_inputs(const csr_bins& d, const row_block& output) {
   bytes_of(d.type);
   if (d.num_rows < 0) throw std::invalid_argument("num_rows is " + std::to_string(d.num_rows) + ", must be >= 0");
   check_disjoint(checked_array("row_ptr", d.row_ptr, 8, d.num_rows > 0 ? d.num_rows + 1 : 0, "num_rows"), output);
-  // How many slots there are only the device knows; their address alone can be looked at.
+  // Only the device knows the number of slots, so the host checks only their address.
   if (d.slots != nullptr && reinterpret_cast<uintptr_t>(d.slots) % bytes_of(d.type) != 0)
     throw std::invalid_argument("slots must be aligned to its element");
 }

@@ -36,7 +36,7 @@ template <class Updates>
 constexpr int k_byte_bank_tiles = (Updates::k_limbs + byte_slot<typename Updates::word>::k_limbs_of_bin_row - 1) /
                                   byte_slot<typename Updates::word>::k_limbs_of_bin_row;
 
-// What a lane does with the rows of some columns, 32 at most.
+// A lane's share of the rows of at most 32 columns.
 struct byte_lane {
   int rows;  // that the warp takes at once
   int row;   // this lane's among them; from `rows` on: none

@@ -91,7 +91,7 @@ class byte_adder {
     }
     add_rest(begin + batches * batch, end);
   }
-  // What is left of the last batch.
+  // The rest of the last batch.
   __device__ void add_rest(int64_t begin, int64_t end) const {
     for_each_row(begin, end, [&](int64_t row) { add(bins_of(row), updates_.fetch(row)); });
   }
@@ -145,7 +145,7 @@ class byte_adder {
       updates_.add_to_tile(byte_slot<word>{slot}, change);
     }
   }
-  // What no sum can hold, in a pass of its own that leaves the registers to the other.
+  // Values that no sum can hold are found in a separate pass, which leaves the registers to the main one.
   __device__ void note_rows(int64_t begin, int64_t end) const {
     for_each_row(begin, end, [&](int64_t row) {
       const typename Updates::change change = updates_.change_of(updates_.fetch(row), context_);

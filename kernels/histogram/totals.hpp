@@ -21,7 +21,7 @@ struct any_bits {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a | b; }
 };
 
-// Of finite floats the bits of the magnitude are ordered as the magnitudes.
+// The bits of finite magnitudes have the order of the magnitudes.
 __device__ inline void look_at(float x, unsigned bit, unsigned* largest, unsigned* nonfinite) {
   const unsigned magnitude = __float_as_uint(x) & 0x7fffffffu;
   if (magnitude >= 0x7f800000u)

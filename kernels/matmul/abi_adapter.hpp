@@ -160,7 +160,7 @@ class matmul_table {
                  run_matmul_call,
                  pick_matmul_variant};
     for (int e = 0; e < 3; ++e) {
-      // Of tiles and steps along k, within the boxes.
+      // Boundaries of tiles and of steps along k, within the boxes.
       boundaries_[e].insert(boundaries_[e].end(), {4, 8, 16, 32, 64, 128, 256});
       std::sort(boundaries_[e].begin(), boundaries_[e].end());
       boundaries_[e].erase(std::unique(boundaries_[e].begin(), boundaries_[e].end()), boundaries_[e].end());

@@ -50,7 +50,7 @@ inline bool is_given(const warpcheck_call* call, int input) {
   return true;
 }
 
-// What is there before the call has to be c itself.
+// Checks that the input C, if it is present, is c itself.
 inline void check_matmul_before(const warpcheck_call* call, const tensor_arguments& tensors, const matmul_call& c) {
   const bool has_elements = c.m > 0 && c.n > 0;
   if (!is_given(call, 2)) {

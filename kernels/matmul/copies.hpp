@@ -9,7 +9,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// How device memory holds an operand, and what is copied at once. along_outer: neighbours in the outer index are
+// Layout of an operand in device memory, and the unit of a copy. along_outer: neighbours in the outer index are
 // neighbours in memory, by words or by aligned vectors of four. along_k: neighbours in k are, by words, which the copy
 // transposes.
 enum class matmul_layout : uint8_t { along_outer, vectors, along_k };

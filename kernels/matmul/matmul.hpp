@@ -91,7 +91,7 @@ void matmul(trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha, co
 template <class T, class TC>
 int64_t matmul_work_bytes(matmul_options options, int64_t m, int64_t n, int64_t k);
 
-// How k is cut: slice s takes l from s*length to min(k, (s+1)*length). count is 0 for k = 0.
+// The slices of k: slice s takes l from s*length to min(k, (s+1)*length). count is 0 for k = 0.
 struct matmul_slices {
   int64_t count, length;
 };

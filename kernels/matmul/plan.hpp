@@ -125,7 +125,8 @@ inline int64_t matmul_finish_clocks(int64_t m, int64_t n, int64_t count) {
   return k_finish_clocks + 2 * count * m * n * static_cast<int64_t>(sizeof(float)) / k_partial_bytes_per_clock;
 }
 
-// What the blocks of the busiest multiprocessor take, each a tile of this shape over `length` of k, in f32.
+// Returns the modelled clocks of the busiest multiprocessor for f32, with one tile of this shape over `length` of k per
+// block.
 template <class Shape>
 int64_t matmul_fma_clocks(int64_t blocks, int64_t length) {
   const int64_t products = length * Shape::k_m * Shape::k_n / k_fmas_per_clock;

@@ -160,7 +160,7 @@ template <class Shape, bool Flagged>
 __device__ __forceinline__ void matmul_store_sums(const matmul_product& p, const matmul_block_tile& at, int own_m,
                                                   int own_n,
                                                   const float (&sum)[4 * Shape::k_groups_m][4 * Shape::k_groups_n]) {
-  // What of the tile is stored here: all but what the tile before stores.
+  // Only the part of the tile that the tile before does not store is stored.
   const int first_row = static_cast<int>(at.tile.m * Shape::k_m - at.row);
   const int first_column = static_cast<int>(at.tile.n * Shape::k_n - at.column);
 #pragma unroll

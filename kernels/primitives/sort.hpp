@@ -194,8 +194,8 @@ __device__ inline void lane_sort(const uint32_t (&image)[Items], uint32_t first,
 
 // ---- within a block ----
 
-// How many of the first `diagonal` items of the merged sequence come from a; a comes first among equals. `a` and `b`
-// give the items at an offset.
+// Returns how many of the first `diagonal` items of the merged sequence come from a; a comes first among equals. `a`
+// and `b` give the items at an offset.
 template <class Offset, class A, class B>
 __device__ inline Offset merge_path(A&& a, Offset a_count, B&& b, Offset b_count, Offset diagonal) {
   Offset low = diagonal > b_count ? diagonal - b_count : 0;

@@ -80,7 +80,7 @@ __device__ inline log_sum join_lanes(log_sum mine, float maximum) {
   return {of_group != 0 ? maximum : -INFINITY, lane_reduce<Lanes>(mine.rest, sum_of())};
 }
 
-// Of all values that `Lanes` neighbouring lanes hold, whose maximum is found first: no rescale.
+// Combines all values of `Lanes` neighbouring lanes, whose maximum is found first: no rescale.
 template <int Lanes, int Count>
 __device__ inline log_sum log_sum_over_lanes(const float (&value)[Count]) {
   const remaining_values<Count> mine(value, -INFINITY);
@@ -88,7 +88,7 @@ __device__ inline log_sum log_sum_over_lanes(const float (&value)[Count]) {
   return join_lanes<Lanes>({mine.held_out_max, mine.sum(maximum)}, maximum);
 }
 
-// Of sums that are each relative to their own maximum: one rescale.
+// Combines sums that are each relative to their own maximum: one rescale.
 template <int Lanes>
 __device__ inline log_sum merge_lanes(log_sum mine) {
   const float maximum = lane_reduce<Lanes>(mine.maximum, max_of());
@@ -114,9 +114,9 @@ __device__ inline bool quick_log_sum(const float (&value)[Count], log_sum& all) 
   return all.rest >= 1.0f;
 }
 
-// Of all values that `Lanes` neighbouring lanes hold, in fewer steps than log_sum_over_lanes takes where a lane has few
-// values: only the first lane with the maximum holds one out. No rescale. Where they have many, quickly if that will
-// do.
+// Combines all values of `Lanes` neighbouring lanes. For few values per lane it takes fewer steps than
+// log_sum_over_lanes: only the first lane with the maximum holds one out. No rescale. For many values it uses the quick
+// sum if that is accurate enough.
 template <int Lanes, int Count>
 __device__ inline log_sum log_sum_of_small_row(const float (&value)[Count]) {
   if constexpr (Lanes == k_warp_size && Count >= 16)
@@ -129,8 +129,8 @@ __device__ inline log_sum log_sum_of_small_row(const float (&value)[Count]) {
   return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + term, sum_of())};
 }
 
-// Of sums of `Lanes` neighbouring lanes, `Each` of every lane, that are each relative to their own maximum; a warp has
-// the same ones several times. One rescale, one exponential each.
+// Combines sums of `Lanes` neighbouring lanes, `Each` of every lane, that are each relative to their own maximum; a
+// warp has the same ones several times. One rescale, one exponential each.
 template <int Lanes, int Each>
 __device__ inline log_sum merge_small_row(const log_sum (&mine)[Each]) {
   const float own = max_of_partials(mine), maximum = warp_maximum(own);

@@ -39,7 +39,7 @@ constexpr int k_pipeline_lag = 3;    // < k_pipeline_tiles, < k_pipeline_slots
 constexpr int k_pipeline_threads = 512;
 constexpr int k_pipeline_ends = 2;  // tiles of a row that are not whole, beside blocks of whole ones
 
-// What the warps of a block share. Of two neighbouring rows, which overlap.
+// Shared memory of the warps of a block, for two neighbouring rows, because rows overlap.
 template <class Partial, class Result, int Warps>
 struct pipeline_shared {
   Partial of_tiles[2][k_pipeline_tiles * Warps];
@@ -53,9 +53,9 @@ struct pipeline_shared {
   simt::mbarrier complete[2];  // of_row is there, and nobody looks at of_tiles, argmax keys and of_blocks any more
 };
 
-// How the tiles of a row, its tiles, are shared by the blocks of a team: the first blocks take those of `whole`, every
-// n-th each of n blocks, and those after them the others likewise. Where there are blocks of whole tiles, up to two
-// others are left for one block.
+// The distribution of a row's tiles over the blocks of a team: the first n blocks take every n-th whole tile, and the
+// blocks after them take the other tiles likewise. If there are blocks of whole tiles, up to two other tiles are left
+// for one block.
 struct pipeline_share {
   int blocks;
   int of_whole;  // blocks
@@ -113,7 +113,7 @@ class pipeline_block {
   // Which of the blocks that share such tiles this is, and of how many.
   __device__ int sharer() const { return k_whole ? rank_ : rank_ - share_.of_whole; }
   __device__ int sharers() const { return k_whole ? share_.of_whole : plan_.blocks - share_.of_whole; }
-  // Whether the block has a tile p. What share_pipeline sees to is known at compile time.
+  // True if the block has a tile p. Facts that share_pipeline ensures are known at compile time.
   __device__ bool has(int p) const {
     if (k_whole && p < k_pipeline_tiles - 1) return true;
     return (Kind != tile_kind::end || p < k_pipeline_ends) && p < tiles_;
@@ -123,8 +123,8 @@ class pipeline_block {
     const int64_t t = p * sharers() + sharer();
     return place_of<T>(a_, row(i), k_whole ? share_.whole.begin + t : share_.whole.other(t), k_tile);
   }
-  // What is to be done with tile p of row i, if the block has it; `first` is the place of the first one. Whole tiles
-  // lie at one distance from each other; where nothing is read or written, `first` may be of any row.
+  // Visits tile p of row i, if the block has it; `first` is the place of the first one. Whole tiles have equal
+  // distances; if nothing is read or written, `first` may be of any row.
   template <class Visit>
   __device__ void with_tile(int64_t i, const tile_place<T>& first, int p, Visit&& visit) const {
     if (!has(p)) return;
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(Threads, 1)
     pipeline_block<RowOp, T, Threads, tile_kind::end>(a, plan, share, slots, s).run();
 }
 
-// How a team of at most `most` blocks shares a row; of more blocks if they cannot.
+// Returns the distribution for a team of at most `most` blocks, or of more if these cannot keep a row.
 template <class RowOp, class T, int Threads>
 pipeline_share share_pipeline(const typename RowOp::template arguments<T>& a, int64_t most) {
   const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_elements<T, Threads>);

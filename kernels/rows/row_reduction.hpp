@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   if constexpr (Access == row_access::aligned && !RowReduction::k_expensive)  // where looking for each vector shows
     for (; (chunk + 1) * k_chunk <= cols; ++chunk)
       absorb_chunk<RowReduction, row_access::whole, Threads>(partial, row + begin, cols, chunk, begin);
-  // Of a misaligned row the first and the last tile alone have ends, whose single elements cost as much as a vector's.
+  // Only the first and the last tile of a misaligned row have ends, whose single elements cost as much as a vector.
   if constexpr (Access == row_access::peeled && RowReduction::k_expensive)
     if (cols == tile_size && edge_misalignment(row + begin, edge_of<typename RowReduction::element>(Threads)) == 0)
       for (; chunk < cols / k_chunk; ++chunk)
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
   if (partials != nullptr) simt::trigger_dependents();
   const bool grouped =
       tile_size > k_reduction_expensive_chunks * k_chunk && a.cols > k_reduction_expensive_chunks * k_chunk;
-  // What is read next.
+  // The chunk that is read next.
   int64_t i = blockIdx.x;
   const element* tile = nullptr;
   int cols = 0, chunk = 0;
@@ -357,9 +357,9 @@ void launch_and_merge(const reduction_arguments<RowReduction>& a, int64_t tiles,
 template <class RowReduction>
 void launch_reduction_ahead(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   constexpr int k_chunk = k_reduction_ahead_threads * k_reduction_tile_values;
-  // What the block with the most to do has to do on 132 multiprocessors, in eighths of a chunk: a tile costs one of
-  // these beside its chunks, the launch that merges tiles 8. Not by the number of multiprocessors here, so that the
-  // bits of a result do not depend on it.
+  // The work of the busiest block on 132 multiprocessors, in eighths of a chunk: a tile costs one eighth beside its
+  // chunks, the launch that merges tiles eight. The number is fixed, so that the bits of a result do not depend on the
+  // GPU.
   constexpr int64_t k_blocks = 132 * k_reduction_ahead_blocks;
   int tile_size = 0;
   int64_t least = INT64_MAX;

@@ -44,8 +44,8 @@ struct whole_slice {
   __device__ bool has(int) const { return true; }
 };
 
-// What a tile may be: whole, and so aligned that vectors can be written; the first or the last of a row whose other
-// tiles are whole; or any, and then an argmax may be asked for.
+// Kinds of tiles: whole, with an alignment that permits vector stores; the first or the last of a row whose other tiles
+// are whole; or any tile, possibly with an argmax.
 enum class tile_kind { whole, end, any };
 
 template <class RowOp, class T, int Threads, tile_kind Kind>

@@ -60,7 +60,8 @@ __device__ inline void with_share(int first, Visit&& visit) {
   visit(small_matrix_share<First, Shares>());
 }
 
-// What a RowOp (row_tile_pair.hpp) computes that has of_small_row<Lanes>(value) and merge_small_row<Lanes>(partial).
+// The SmallRowOp of a RowOp (row_tile_pair.hpp) that has of_small_row<Lanes>(value) and
+// merge_small_row<Lanes>(partial).
 template <class RowOp>
 struct small_op_of_row_op {
   using arguments = typename RowOp::template arguments<float>;
@@ -91,7 +92,7 @@ struct small_op_of_row_op {
   }
 };
 
-// What a RowReduction (row_reduction.hpp) with such a partial computes.
+// The SmallRowOp of a RowReduction (row_reduction.hpp) with such a partial.
 template <class RowReduction>
 struct small_op_of_reduction {
   using arguments = reduction_arguments<RowReduction>;
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(k_small_matrix_warp_threads) small_matrix_warp
     SmallRowOp::template write<false>(a, r, slice, value, of_row, all_of_row());
 }
 
-// Of at most `Most` partials in memory, by a warp.
+// Merges at most `Most` partials in memory, by a warp.
 template <class SmallRowOp, int Most>
 __device__ inline typename SmallRowOp::partial merge_partials(const typename SmallRowOp::partial* partials, int count) {
   constexpr int k_each = ceil_div(Most, k_warp_size), k_lanes = Most / k_each;
@@ -274,8 +275,8 @@ void launch_small_matrix_pair(const typename SmallRowOp::arguments& a, simt::str
                static_cast<const typename SmallRowOp::partial*>(partials.data()));
 }
 
-// Whether the kernels can take a matrix: its rows are aligned, there are no more blocks than a grid has, and what a
-// cluster does not hold is a single row.
+// True if the kernels can take a matrix: its rows are aligned, its blocks fit a grid, and a row that exceeds a cluster
+// is the only one.
 template <class Arguments>
 bool takes_small_matrix(const Arguments& a, simt::stream_t stream) {
   if (!std::is_same_v<std::decay_t<decltype(*a.x)>, float> || !has_aligned_rows(a) || a.rows > k_small_matrix_rows)
@@ -284,7 +285,7 @@ bool takes_small_matrix(const Arguments& a, simt::stream_t stream) {
   return a.cols <= k_small_matrix_block_threads * 4 || simt::device_properties(stream).max_cluster >= k_max_cluster;
 }
 
-// Whether they are meant for it.
+// True if the matrix is small enough that these kernels are the fastest.
 template <class Arguments>
 bool is_small_matrix(const Arguments& a, simt::stream_t stream) {
   return a.rows * a.cols <= k_small_matrix_elements && takes_small_matrix(a, stream);

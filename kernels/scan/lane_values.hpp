@@ -10,7 +10,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// What one of `Lanes` neighbouring lanes holds of their elements: vectors, those of the lanes side by side.
+// One lane's part of the elements of `Lanes` neighbouring lanes: vectors, those of the lanes side by side.
 //
 // Where the elements may begin between two 16-byte boundaries, a whole warp moves the vectors between the boundaries,
 // and lanes pass on to each other what these hold of the neighbour's elements. Fewer lanes go element by element there.

@@ -32,7 +32,7 @@ __device__ inline softmax_partial combine(const softmax_partial* partials, int c
   return {maximum, lane_reduce<k_warp_size>(sum, sum_of())};
 }
 
-// What several blocks compute of a row (row_tile_pair.hpp).
+// The RowOp of rows that several blocks keep (row_tile_pair.hpp).
 struct softmax_row_op {
   template <class T>
   using arguments = softmax_arguments<T>;
@@ -51,7 +51,7 @@ struct softmax_row_op {
     return {maximum, lane_reduce<k_warp_size>(terms, sum_of())};
   }
   __device__ static partial combine(const partial* partials, int count) { return warpcheck::combine(partials, count); }
-  // Of the values of `Lanes` neighbouring lanes, and of the partials of a warp's (small_matrix.hpp).
+  // Partials of the values of `Lanes` neighbouring lanes, and of the partials of a warp (small_matrix.hpp).
   template <int Lanes, int Count>
   __device__ static partial of_small_row(const float (&value)[Count]) {
     const float maximum = lanes_maximum<Lanes>(max_of_values(value));

@@ -22,12 +22,12 @@ struct no_case_fits : usage_error {
   using usage_error::usage_error;
 };
 
-// What a candidate's function threw in another process, as thrown_text describes it.
+// An exception of a candidate's function in another process, described by thrown_text.
 struct thrown_elsewhere : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a candidate's function threw: no std::exception, so that no handler takes it for an error of the suite.
+// An exception of a candidate's function: no std::exception, so that no handler takes it for an error of the suite.
 struct candidate_exception {
   std::exception_ptr what;
 };

@@ -59,7 +59,7 @@ struct row_operator {
   std::vector<tiled_grid> tiled_grids;
 };
 
-// Of the operators on kernels/rows/row_reduction.hpp: those by lanes take up to 512 rows a block.
+// For operators on kernels/rows/row_reduction.hpp: kernels by lanes take up to 512 rows per block.
 inline int64_t rows_beyond_reduction_grid(const engine::target::variant& v) {
   return cols_of(v).max >= 0 ? 2048 * 512 + 300 : 2100;
 }

@@ -17,7 +17,7 @@ namespace warpcheck::formula {
 
 inline constexpr double k_inf = std::numeric_limits<double>::infinity();
 
-// What a kernel may have in place of a finite number.
+// Values that a kernel may have in place of a finite number.
 enum special : uint8_t { plus_infinity = 1, minus_infinity = 2, not_a_number = 4, any_special = 7 };
 
 // One intermediate value. Four cases:
@@ -141,16 +141,16 @@ class bound_algebra {
     int64_t count_ = 0, nonzero_ = 0;
     uint8_t specials_ = 0;
     bool is_unknown_ = false, is_free_ = false, all_positive_ = true;  // free: a term has no bound
-    // Of a sum, without its beyond and exactly special terms.
+    // A sum without its terms that are beyond or exactly special.
     double sum_ = 0, correction_ = 0, radii_ = 0, sizes_ = 0, errors_ = 0, positive_ = 0, negative_ = 0;
     double greatest_low_ = 0, special_ = 0, beyond_plus_ = 0, beyond_minus_ = 0;
     bool is_inexact_ = false, has_special_ = false;
     int lowest_bit_ = 2000;
-    // Of a product.
+    // A product.
     value product_;
     double grown_ = 1, large_ = 1, small_ = 1;
     bool has_zero_ = false;
-    // Of a maximum; a minimum is that of the negative values.
+    // A maximum; a minimum is the maximum of the negative values.
     double top_ = -k_inf, exact_low_ = -k_inf, exact_high_ = -k_inf, low_ = -k_inf, high_ = -k_inf;
     double range_low_ = -k_inf, range_high_ = -k_inf, beyond_ = 0;
     bool has_nan_ = false, all_may_be_nan_ = true;

@@ -12,7 +12,7 @@
 
 namespace warpcheck::formula {
 
-// What is demanded of one element.
+// The demand on one element.
 struct demand {
   double expected = 0;   // the exact value, to double; NaN or infinite where the extended reals say so
   double bound = 0;      // what the error may be, an output's rounding to 16 bits included; infinite where it is free

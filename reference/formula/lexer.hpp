@@ -14,7 +14,7 @@ struct token {
   position where;
 };
 
-// What belongs together: a line, and those after it while a bracket is open or that begin with what cannot begin a
+// A logical line: a line, and those after it while a bracket is open or that begin with a token which cannot begin a
 // definition (`->`, `then`, `else`, `and`, `or`, an operator). The last token is empty.
 struct logical_line {
   std::vector<token> tokens;

@@ -152,7 +152,7 @@ struct code {
   bool is_strict = false, is_backward = false;
   // reduce: its place among kept reductions, whose value does not depend on every index in scope; -1: it is none.
   int kept_id = -1;
-  // Of a scan or a kept reduction: the slots and sizes of the indices that it depends on.
+  // For a scan or a kept reduction: the slots and sizes of the indices that it depends on.
   std::vector<int> key_slots;
   std::vector<int64_t> key_sizes;
 };

@@ -67,7 +67,7 @@ inline ball operator+(const ball& a, const ball& b) {
   return {a.value + b.value, a.radius + b.radius};
 }
 inline ball operator-(const ball& a, const ball& b) { return a + b * ball{-1, 0}; }
-// What rounds beyond the largest number of f32 may be an infinity.
+// Rounds to f32; a value beyond the largest number may be an infinity.
 inline ball rounded(const ball& a) {
   if ((a.may_be & k_finite) == 0) return a;
   ball r{a.value, a.radius + k_u * (1 + 0x1p-20) * a.size() + k_half_eta, a.may_be};
@@ -159,7 +159,7 @@ struct unit_step {
   double h_prev = 0;
   ball h;
 
-  // Of h: fma(z, h, fma(-z, n, n)).
+  // The parts of the radius of h: fma(z, h, fma(-z, n, n)).
   parts h_radius() const {
     const double away = std::fabs(h_prev - n.value), open = 1 - z.value, grown = (1 + k_u) * (1 + 0x1p-20);
     const double of_z = grown * away * z.radius, of_n = grown * open * n.radius;
@@ -167,7 +167,7 @@ struct unit_step {
             {"gate n, times 1 - z", of_n},
             {"two roundings", h.radius - of_z - of_n}};
   }
-  // Of a gate: what the contract allows its function, and what its argument may err by.
+  // The parts of the radius of a gate: the allowance of its function, and the error of its argument.
   static parts gate_radius(const ball& g) {
     const double function = std::min(g.radius, k_gate_error * std::fabs(g.value) + k_gate_least);
     return {{"the gate's argument: sums of products in f32", g.radius - function}, {"the gate's function", function}};
@@ -193,7 +193,7 @@ class row_model {
     return h;
   }
 
-  // What a kernel makes of a state that it holds exactly.
+  // The step of a kernel from a state that it holds exactly.
   std::vector<unit_step> forward(const std::vector<double>& h, int64_t step) const {
     const int64_t t = walk_.time(step);
     std::vector<unit_step> units;

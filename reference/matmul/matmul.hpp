@@ -29,7 +29,7 @@ struct matmul_setting {
   double mu = 0, sigma = 1;  // f32 values
 };
 
-// What an element is made of, each a value of its type: a row of op(A), a column of op(B), C before the call (unused
+// The operands of an element, each a value of its type: a row of op(A), a column of op(B), C before the call (unused
 // where beta is 0), the bias of the column (unused where there is none).
 struct matmul_operands {
   std::span<const double> a, b;

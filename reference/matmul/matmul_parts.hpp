@@ -8,7 +8,7 @@
 
 namespace warpcheck::reference {
 
-// How often what follows the sum is rounded: r, q and j of the bound.
+// The numbers of roundings after the sum: r, q and j of the bound.
 struct matmul_roundings {
   int after_sum, after_c, after_bias;
 };

@@ -29,7 +29,7 @@
 
 namespace warpcheck::reference {
 
-// How the reference is evaluated. digits100 is for the proof that escalation changes no verdict.
+// The precision of the reference. digits100 serves to prove that escalation changes no verdict.
 enum class precision : uint8_t { adaptive, digits50, digits100 };
 
 struct judgement {
@@ -130,7 +130,7 @@ inline judgement judge_fixed(dtype output, double actual, double expected) {
   return j;
 }
 
-// What was compared, summed over elements, rows and cases.
+// Totals of comparisons over elements, rows and cases.
 struct tally {
   int64_t compared = 0;
   int64_t rejected = 0;

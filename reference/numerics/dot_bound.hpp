@@ -49,7 +49,7 @@ constexpr double part_growth(dot_arithmetic a) {
                                        : 0;
 }
 
-// How k products are cut: `count` slices of `length`, the last one of what is left; slices are added in order.
+// The slices of k products: `count` slices of `length`, the last one with the rest; slices are added in order.
 struct dot_slices {
   int64_t count = 1;
   int64_t length = 0;
@@ -96,8 +96,8 @@ basic_enclosure<Real> dot_error(dot_arithmetic a, const dot_chains& chains) {
   return summed;
 }
 
-// What one product adds to N beside k eta: operands so small that a split loses their last part, or that a tensor core
-// aligns with the least exponent of their type. A zero has no exponent (measured, docs/numerics.md).
+// The share of one product in N beside k eta: operands so small that a split loses their last part, or that a tensor
+// core aligns with the least exponent of their type. A zero has no exponent (measured, docs/numerics.md).
 inline double small_operand_error(dot_arithmetic arithmetic, double a, double b) {
   const double x = std::fabs(a), y = std::fabs(b);
   const auto below = [](double size, double limit) { return size > 0 && size < limit; };
@@ -123,7 +123,7 @@ inline double small_operand_error(dot_arithmetic arithmetic, double a, double b)
       const double quantum = tf32 ? 0x1p-137 : 0x1p-134;  // half of the least
       if (below(x, 0x1p-126)) error += quantum * y;
       if (below(y, 0x1p-126)) error += quantum * x;
-      // What would round to infinity is cut, which loses twice as much.
+      // A value that would round to infinity is cut, which loses twice as much.
       if (std::max(x, y) >= (tf32 ? 0x1.ffep127 : 0x1.ffp127)) error += (tf32 ? 0x1p-10 : 0x1p-7) * x * y;
       break;
     }

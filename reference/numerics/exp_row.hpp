@@ -76,7 +76,7 @@ class exp_row {
   int64_t finite_count() const { return finite_; }
   int64_t max_count() const { return ties_; }  // elements equal to m
 
-  // Of a finite row only: d_i and e^(-d_i) for a finite x_i, and the sum. Real is double, mp50 or mp100.
+  // For finite rows only: d_i and e^(-d_i) for a finite x_i, and the sum. Real is double, mp50 or mp100.
   template <class Real>
   basic_enclosure<Real> gap(int64_t i) const;
   template <class Real>

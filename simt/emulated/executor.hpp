@@ -125,8 +125,8 @@ struct alignas(64) thread {
   warp_op op{};
   unsigned mask = 0, argument = 0;
   int width = 0;
-  // How often the thread has come back to idle_at since an atomic of it changed anything: a spin. How many other words
-  // it has asked since, and after how many of them it takes a later one for idle_at.
+  // The number of returns of the thread to idle_at since an atomic of it changed memory (a spin), the number of other
+  // words that it has read since, and the number after which a later word becomes idle_at.
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
   uint32_t accesses = 0;    // since its last atomic, where each is a step
   bool has_fenced = false;  // race flavour: since its latest volatile write
@@ -211,7 +211,8 @@ struct shared_declaration {
   size_t offset, bytes;
 };
 
-// What stopped a launch: `describe` composes the text later on the main stack, from the stopped thread's frame.
+// The cause that stopped a launch: `describe` composes the text later on the main stack, from the stopped thread's
+// frame.
 struct failure {
   const char* kind = nullptr;
   std::string (*describe)(const void*) = nullptr;
@@ -278,7 +279,7 @@ class thread_set {
   }
   // The 32 members from `from`, a multiple of 32.
   uint32_t warp(uint32_t from) const { return static_cast<uint32_t>(words_[from >> 6] >> (from & 63)); }
-  // Of a set that counts.
+  // Only for a set that counts.
   uint32_t random(random_stream& stream) const {
     if (members_ == 0) return k_nobody;
     uint32_t k = stream.below(members_), group = 0;

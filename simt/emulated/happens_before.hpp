@@ -34,7 +34,7 @@ void hb_flight_counts_on(phase_clock& k, const thread& t);
 void hb_flight_lands(phase_clock& k, uint32_t id, bool is_same_phase);
 void hb_groups_complete(thread& t, uint32_t below);
 void hb_write(const void* p, size_t bytes, const void* pc);
-// What was initialised on these places is visible to all to whom even a relaxed arrival of t leads.
+// Makes the initialisation of these mbarriers visible to all threads that even a relaxed arrival of t reaches.
 void hb_releases_init(thread& t, const std::vector<const mbarrier*>& barriers, const void* pc);
 void hb_proxy_fence(thread& t, proxy_space space);
 // The asynchronous proxy is about to read or write: no access of the generic one may lack its fence.

@@ -21,7 +21,7 @@ void check_index(const void* from, const void* at);
 inline void check_index(const void*, const void*) {}
 #endif
 
-// Of an element that a pointer points to; 1 where the type is incomplete.
+// The size of an element that a pointer points to; 1 if the type is incomplete.
 template <class T, class = void>
 constexpr size_t element_bytes = 1;
 template <class T>

@@ -77,7 +77,7 @@ SIMT_INLINE float exp2_approx(float x) {
   const float power = std::exp2(x);
   return power < std::numeric_limits<float>::min() ? 0.0f : power;
 }
-// Of use to nvcc and to a GPU's cache alone.
+// Used only by nvcc and a GPU's cache.
 template <class T>
 SIMT_INLINE void compiler_barrier(T&) {}
 SIMT_INLINE void prefetch(const void*) {}

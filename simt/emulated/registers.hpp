@@ -6,7 +6,7 @@
 namespace simt {
 inline namespace emu {
 
-// What registers of accumulators in flight hold: as f32 a signalling NaN, whose lower bits arithmetic passes on.
+// The content of accumulators in flight: as f32 a signalling NaN, whose lower bits arithmetic passes on.
 inline constexpr uint32_t k_in_flight = 0x7fa5c35a;
 
 #ifdef SIMT_FLAVOUR_RACE

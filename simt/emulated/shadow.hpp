@@ -18,10 +18,10 @@ struct access_record {
 };
 // Offsets are below 512 MiB; the bits above say of an atomic that it is of block scope, or not an update.
 inline constexpr uint32_t k_block_scope = 1u << 31, k_atomic_load = 1u << 30, k_atomic_store = 1u << 29;
-// Of a read: its thread has since then compared and swapped there.
+// Mark of a read: its thread has made a compare and swap there since.
 inline constexpr uint32_t k_first_read = k_block_scope;
 inline constexpr uint32_t k_code_offset = k_atomic_store - 1;
-// Of a cell's write: since then there have been accesses that the cell does not have, but a summary.
+// Marks of a cell's write: a summary, and not the cell, has accesses since then.
 inline constexpr uint32_t k_dropped_reads = 1u << 31, k_dropped_atomics = 1u << 29;
 
 // The accesses to one 4-byte word, or to one byte of a word that was accessed in parts, that a later one may race with:

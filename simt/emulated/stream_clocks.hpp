@@ -12,7 +12,7 @@
 namespace simt {
 inline namespace emu {
 
-// Of each timeline (0: the host; others: a stream, a branch of a graph) how many operations happened before.
+// For each timeline (0: the host; others: a stream, a branch of a graph) the number of operations that happened before.
 using stream_clock = std::vector<uint32_t>;
 
 inline bool covers(const stream_clock& clock, uint32_t timeline, uint32_t position) {
@@ -40,14 +40,14 @@ using stream_race_reporter = void (*)(const std::string& accesses, const void* a
 #ifdef SIMT_FLAVOUR_RACE
 // Each pair of places is reported once.
 void hb_report_stream_races(stream_race_reporter report);
-// What the reports call a timeline: "the stream that was created at a.cu:7".
+// Sets the name of a timeline in reports: "the stream that was created at a.cu:7".
 void hb_name_timeline(uint32_t timeline, const std::string& name);
-// What runs from here on, on the device and on the host, is the operation's; until it ends.
+// From here on, work on the device and on the host belongs to the operation, until it ends.
 void hb_operation_begins(const stream_operation& operation);
 void hb_operation_ends();
 // Sets the operations that the host has waited for; its accesses race with those of all others.
 void hb_host_knows(const stream_clock& known);
-// How often the host has asked for work: what it does before a call comes before the work.
+// Sets the number of the host's calls so far: its accesses before a call happen before the work of the call.
 void hb_host_asks(uint32_t position);
 // Sets whether work is pending while the host goes on: then the host's accesses are kept.
 void hb_host_goes_ahead(bool does);

@@ -16,8 +16,8 @@ inline constexpr unsigned k_instance_shift = 11;
 inline constexpr uint32_t k_agent = 1u << 10;
 inline constexpr uint32_t k_max_instance = (1u << (32 - k_instance_shift)) - 1;
 
-// How many more blocks and bulk copies than are resident the detector keeps apart before it drops the launch's
-// history (at least 1). For tests: a launch of two million blocks takes long.
+// Sets the number of blocks and bulk copies beyond the resident ones that the detector distinguishes before it drops
+// the launch's history (at least 1). For tests: a launch of two million blocks takes long.
 void limit_names(uint32_t spare);
 
 inline uint32_t instance_of(uint32_t thread_id) { return thread_id >> k_instance_shift; }
@@ -71,8 +71,8 @@ class vector_clock {
     return covers_as(0, id, clock);
   }
 
-  // Of what happened before, that which a fence between the proxies has seen travels beside it, under keys with a mark:
-  // of a fence of all memory, or of the shared memory of the block that fenced.
+  // The part of the past that a fence between the proxies has seen is stored beside it, under keys with a mark: of a
+  // fence of all memory, or of the shared memory of the block that fenced.
   static constexpr uint64_t k_fenced = uint64_t{1} << 62;
   static uint64_t fenced_by_block(uint32_t instance) { return uint64_t{1} << 61 | uint64_t{instance} << 38; }
   // Stands for the phases of a barrier that has such a key, counted from 0 (certificate.cpp).
@@ -107,7 +107,7 @@ class vector_clock {
   std::vector<entry> entries_;
 };
 
-// What several hold does not change.
+// A shared clock does not change.
 using shared_clock = std::shared_ptr<vector_clock>;
 
 inline void join(shared_clock& to, const shared_clock& other) {
@@ -120,10 +120,10 @@ inline void join(shared_clock& to, const shared_clock& other) {
   to->join(*other);
 }
 
-// What barriers pass on of fences, by scope: what a fence before the barrier released, an atomic after it publishes;
-// what an atomic before it read, a fence after it acquires. For sequentially consistent fences alone: were the fence
-// that acquires the earlier one, then what was read would come before what wrote it (PTX ISA, "Memory consistency
-// model").
+// The effect of fences across barriers, by scope: an atomic after the barrier publishes what a fence before it
+// released, and a fence after the barrier acquires what an atomic before it read. For sequentially consistent fences
+// alone: were the fence that acquires the earlier one, then what was read would come before what wrote it (PTX ISA,
+// "Memory consistency model").
 struct passed_fences {
   shared_clock released[3], acquirable[3];
   void join(const passed_fences& other) {

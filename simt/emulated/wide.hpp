@@ -82,7 +82,7 @@ class mbarrier {
   bool try_wait(unsigned parity, SIMT_SITE);
   bool try_wait(unsigned parity, barrier_order order, SIMT_SITE);
   void wait(unsigned parity, SIMT_SITE);
-  // Of the phase that is not complete. Orders nothing.
+  // Returns the parity of the phase that is not complete. Orders nothing.
   unsigned parity(SIMT_SITE);
 
  private:

@@ -1,5 +1,5 @@
-// What cuda.h is made of: tensor maps, and as much of the driver API as programs call beside the runtime. There is one
-// device and one context.
+// Implementation of cuda.h: tensor maps, and as much of the driver API as programs call beside the runtime. There is
+// one device and one context.
 #pragma once
 
 #include <cstddef>

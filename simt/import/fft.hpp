@@ -1,4 +1,4 @@
-// What cufft.h is made of: discrete Fourier transforms in double, so results are not cuFFT's to the bit.
+// Implementation of cufft.h: discrete Fourier transforms in double, so results are not cuFFT's to the bit.
 #pragma once
 
 #include <complex>

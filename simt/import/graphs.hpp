@@ -72,7 +72,7 @@ inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureS
 
 namespace simt::import {
 
-// What makes a node, and where: the API's function of this name.
+// The origin of a node: the API's function of this name.
 struct node_call {
   const char* name;
   site where;

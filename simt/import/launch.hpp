@@ -1,4 +1,4 @@
-// What the importer's rewriting refers to: launches, shared and global variables of a foreign source.
+// Targets of the importer's rewriting: launches, shared and global variables of a foreign source.
 #pragma once
 
 #include <cmath>
@@ -114,7 +114,7 @@ void guarded_launch(const Launch& launch) {
 }
 
 void report_plain_call(const char* kernel, const site& where);
-// Whether a kernel runs outside of a launch, as it does where its pointer is called.
+// True if a kernel is called as an ordinary function, outside a launch.
 SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
   if (in_kernel()) return false;
   report_plain_call(kernel, site);
@@ -124,7 +124,7 @@ SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
 // Whether nothing of the configuration is an error that the launch itself must return.
 bool may_wait(const void* kernel, const launch_config& c);
 
-// What __cluster_dims__ becomes, as the first statement of its kernel.
+// Replaces __cluster_dims__ as the first statement of its kernel.
 inline void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1, SIMT_SITE) { ::simt::cluster_dims(x, y, z, site); }
 
 // A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).

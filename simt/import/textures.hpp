@@ -225,7 +225,7 @@ using cudaSurfaceObject_t = unsigned long long;
 
 namespace simt::import {
 
-// What an object names: texels of device memory, and how they are read.
+// The contents of an object: texels of device memory, and the way of reading them.
 struct texture {
   const char* data;
   cudaChannelFormatDesc desc;

@@ -13,7 +13,8 @@ struct shared_block {
 
 class shared_memory {
  public:
-  // Of this process; a forked one makes its own. Throws std::runtime_error where there is no memory.
+  // Returns the memory of this process; a forked process makes its own. Throws std::runtime_error if there is no
+  // memory.
   static shared_memory& own();
 
   int descriptor() const { return descriptor_; }

@@ -35,7 +35,7 @@ struct shape_when {
 struct tensor_info {
   std::string name;
   bool is_input = true;
-  // Of each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
+  // For each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
   std::string shape;
   std::vector<dtype> types = {};  // that it may have; none: that of the first tensor
   bool is_optional = false;       // a case may leave it out, or have it without elements: it is not there

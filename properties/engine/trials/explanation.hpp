@@ -81,7 +81,7 @@ struct explanation_section {
 struct explanation {
   std::vector<explanation_section> sections;
   std::string departs;  // the sentence on the step that departs first; empty where none does or none is known
-  // Of the row that is explained; empty where there is none.
+  // The row that is explained; empty if there is none.
   std::string output;
   int64_t row = 0, element = 0;
   std::vector<double> input, exact, bound, actual;

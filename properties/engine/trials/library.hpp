@@ -99,7 +99,7 @@ void set_builtin(const std::string& op, warpcheck_device device, const std::stri
 
 // False once this process can no longer use the device, because an error such as a kernel's fault persists.
 bool is_usable(const warpcheck_device_api& api);
-// Whether a stream of the device can be made like new for another call.
+// True if a stream of the device can be renewed for another call.
 bool can_renew_streams(const warpcheck_device_api& api);
 
 // The path of a built-in candidate library: beside the executable, or in ../lib/warpcheck of an

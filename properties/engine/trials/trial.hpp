@@ -31,7 +31,7 @@ class reused_memory;
 struct run_result {
   tensor_map tensors;  // every output by name, but a workspace
   const host_tensor& at(std::string_view name) const;
-  // Of the first launch: the variant that the candidate reports as run, and the one that its dispatch publishes for the
+  // In the first launch: the variant that the candidate reports as run, and the one that its dispatch publishes for the
   // call; empty if it reports none.
   std::string used_variant, picked_variant;
 };

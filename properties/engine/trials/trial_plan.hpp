@@ -13,7 +13,7 @@
 
 namespace warpcheck::engine {
 
-// How every launch but the first is made.
+// The kind of every launch but the first.
 struct launch_way {
   enum kind_type { stream, legacy, again, graph };
   kind_type kind = stream;

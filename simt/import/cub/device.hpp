@@ -12,7 +12,7 @@
 
 namespace cub {
 
-// Whether the call only asks for the size; then it is answered.
+// True if the call only asks for the size, which is then returned.
 inline bool asks_for_size(void* storage, size_t& bytes) {
   if (storage == nullptr) bytes = 1;
   return storage == nullptr;
@@ -23,7 +23,7 @@ void written(Pointer p, size_t items) {
   if constexpr (std::is_pointer_v<Pointer>) ::simt::mark_initialized(p, items * sizeof(*p));
 }
 
-// Whether two arrays share memory; what is no pointer shares none.
+// True if two arrays share memory; iterators other than pointers share none.
 template <class A, class B>
 bool overlap(A a, int64_t items_of_a, B b, int64_t items_of_b) {
   if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {

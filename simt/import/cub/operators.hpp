@@ -85,7 +85,7 @@ auto radix_bits(Key key) {
   if constexpr (std::is_integral_v<Key>) return static_cast<bits>(b ^ sign);
   return static_cast<bits>(b & sign ? ~b : b | sign);
 }
-// Whether the bits [begin, end) of a come before those of b.
+// True if the bits [begin, end) of a come before those of b.
 template <class Key>
 bool radix_less(Key a, Key b, int begin, int end) {
   const int bits = end - begin;

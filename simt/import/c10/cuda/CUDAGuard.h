@@ -1,3 +1,3 @@
-// Of PyTorch, for sources that include it: see simt/import/torch/tensor.hpp.
+// Stands in for PyTorch's header of this name: see simt/import/torch/tensor.hpp.
 #pragma once
 #include "simt/import/torch/tensor.hpp"
