@@ -296,7 +296,7 @@ class fuzzer {
     if (failed_ > 0) fmt::print("{} cases failed in the rounds of this run\n", failed_);
     const int code = conclude(request_,
                               {cases, skipped, failed_ > 0 || !known_failures_.empty(), unjudged(),
-                               interrupted_ ? "the finished cases are kept; the same command goes on" : ""},
+                               interrupted_ ? "the finished cases are kept; the same command resumes" : ""},
                               left_out_);
     fmt::print("{}\n", text_of(asked()));
     if (!o_.what.json.empty()) write_file(o_.what.json, json(code, cases, rate));

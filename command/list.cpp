@@ -70,8 +70,8 @@ void describe_operator(const std::string& op) {
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
 }
 
-// What is claimed of an operator and what a run must have, without asking a candidate: the same on every machine.
-nlohmann::json claims(const std::string& op) {
+// Returns the properties of an operator and the demands on a run, without a candidate: the same on every machine.
+nlohmann::json demands_on(const std::string& op) {
   nlohmann::json properties = nlohmann::json::array(), coverage_exemptions = nlohmann::json::array();
   for (const engine::property& p : engine::all_properties()) {
     if (p.op != op) continue;
@@ -98,7 +98,7 @@ int list(const list_options& options) {
       throw engine::usage_error(unknown_operator(options.op));
     nlohmann::json operators = nlohmann::json::object();
     for (const std::string& op : known)
-      if (options.op.empty() || op == options.op) operators[op] = claims(op);
+      if (options.op.empty() || op == options.op) operators[op] = demands_on(op);
     const nlohmann::json document = {
         {"schema", "warpcheck-list-1"}, {"version", WARPCHECK_VERSION}, {"operators", operators}};
     write_file(options.json, document.dump(1) + "\n");

@@ -16,7 +16,7 @@ from scikit_build_core.build import build_wheel as build_untagged_wheel
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """Builds the wheel and returns its name, which says the oldest glibc that it runs with."""
+    """Builds the wheel and returns its name, which contains the oldest glibc that it runs with."""
     with tempfile.TemporaryDirectory() as scratch:
         name = build_untagged_wheel(scratch, config_settings, metadata_directory)
         repaired = pathlib.Path(scratch) / "repaired"

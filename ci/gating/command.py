@@ -60,7 +60,7 @@ def parser():
         epilog="Exit codes: 0 pass, 1 findings, 2 usage, 3 could not judge (never green), 130 interrupted.",
     )
     p.add_argument("--base", default="origin/main", help="the revision to judge against (default: origin/main)")
-    p.add_argument("--tree", type=pathlib.Path, default=HERE, help="the tree on trial (default: this one)")
+    p.add_argument("--tree", type=pathlib.Path, default=HERE, help="the tree to judge (default: this one)")
     p.add_argument("--device", default="auto", choices=["auto", "emulated", "cuda", "cpu"])
     p.add_argument(
         "--format",
@@ -88,7 +88,7 @@ def parser():
         "--base-build", type=pathlib.Path, help="a finished build of the base (default: it is built where needed)"
     )
     p.add_argument(
-        "--explain", metavar="FINDING", help="what a finding of the last run, or a kind, means and how to reproduce it"
+        "--explain", metavar="FINDING", help="explain a finding of the last run or a kind of finding"
     )
     return p
 

@@ -10,13 +10,13 @@ KINDS = {
     "violation": (
         0,
         "A kernel gives a result that its contract does not allow, or the detectors saw it misuse memory or "
-        "barriers: the verdict in the message says which.",
+        "barriers: the message names the verdict.",
         "replay the case by its line",
     ),
     "race": (
         0,
         "Two threads touch the same memory without an order between them. Right results on one machine prove nothing.",
-        "replay the case by its line; docs/emulated_device.md says how to read the report",
+        "replay the case by its line; docs/emulated_device.md explains the report",
     ),
     "golden": (
         1,
@@ -214,5 +214,5 @@ def to_text(result):
     if result["cut"]:
         lines += ["", "### Cut", "", *(f"- {text}" for text in result["cut"])]
     if result["findings"]:
-        lines += ["", "`ci/gate --explain KIND` says what a finding means and how to reproduce it."]
+        lines += ["", "`ci/gate --explain KIND` explains a finding and how to reproduce it."]
     return "\n".join(lines) + "\n"

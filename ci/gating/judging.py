@@ -104,7 +104,7 @@ class Judging:
         every, begin, before = self.every, time.monotonic(), len(self.every.findings)
         if self.demanded is None:
             every.step("registry", ["weakened"], 0, "not run", "the base has no golden/registry.json")
-            every.cut.append("the base has no golden/registry.json: nothing says whether the suite demands less")
+            every.cut.append("the base has no golden/registry.json: it is not known if the suite demands less")
             return
         head = registries.with_files(
             registries.make(self.head_build, self.options.tree, self.program), registries.Checkout(self.options.tree))

@@ -108,11 +108,11 @@ def make(build, root, warpcheck):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "list.json"
         subprocess.run([warpcheck, "list", "--json", str(path)], check=True, stdout=subprocess.DEVNULL)
-        claims = json.loads(path.read_text())["operators"]
+        listed = json.loads(path.read_text())["operators"]
     files = BuildMap(build, root)
-    tests = tests_of(build, claims)
+    tests = tests_of(build, listed)
     registry = {"schema": SCHEMA, "operators": {}, "scores": {}}
-    for op, claim in claims.items():
+    for op, entry in listed.items():
         own = [names for names in files.objects.values() if names[0] == f"properties/{op}/{op}_properties.cpp"]
         headers = {name for names in own for name in names if name.startswith("reference/")}
         sources = {name.replace(".hpp", ".cpp") for name in headers}
@@ -125,9 +125,9 @@ def make(build, root, warpcheck):
                     "share_percent": p["share_percent"],
                     "null_kernels_percent": p["null_kernels_percent"],
                 }
-                for p in claim["properties"]
+                for p in entry["properties"]
             },
-            "coverage_exemptions": sorted(w["class"] for w in claim["coverage_exemptions"]),
+            "coverage_exemptions": sorted(w["class"] for w in entry["coverage_exemptions"]),
             "tests": tests[op],
             "bound": {name: short_hash(without_comments((root / name).read_text())) for name in bound},
         }

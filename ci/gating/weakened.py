@@ -9,14 +9,14 @@ SIZES = ("quick", "ci", "full")
 
 
 def of_properties(was, now, source):
-    """(name, file, sentence) of each property that claims less."""
+    """(name, file, sentence) of each property that demands less."""
     for name, p in was.items():
         q = now.get(name)
         if q is None:
             yield name, source, "the property is gone"
             continue
         if q["sentence"] != p["sentence"]:
-            yield name, source, "its sentence changed: see that it claims no less"
+            yield name, source, "its sentence changed: see that it demands no less"
         if lost := sorted(set(p["types"]) - set(q["types"])):
             yield name, source, f"it is no longer tried on {', '.join(lost)}"
         share, share_was = q["share_percent"], p["share_percent"]

@@ -86,7 +86,7 @@ def warpcheck_of(options, devices):
         targets += ROW_BENCHMARKS
     built = subprocess.run(["bash", "-c", "; ".join([*steps, f"build {preset} {' '.join(targets)} >&2"])], cwd=ROOT)
     if stopped.is_set():
-        raise Interrupted("interrupted while warpcheck was built; the same command goes on")
+        raise Interrupted("interrupted while warpcheck was built; the same command resumes")
     if built.returncode:
         raise CannotRun(3, f"building warpcheck for preset {preset} failed")
     return str(ROOT / "build" / preset / "warpcheck")
@@ -249,10 +249,10 @@ def mutants(program, folder, plan):
             if stopped.wait(0.2):
                 process.send_signal(signal.SIGINT)
                 process.wait()
-                raise Interrupted("mutants: interrupted; the same command goes on")
+                raise Interrupted("mutants: interrupted; the same command resumes")
         if process.returncode not in (0, 1):
             raise CannotRun(
-                process.returncode, f"mutants: exit code {process.returncode}; {folder / 'mutants.log'} says why"
+                process.returncode, f"mutants: exit code {process.returncode}; {folder / 'mutants.log'} has the reason"
             )
         os.replace(partial, path)
     scores, survivors = {}, []
@@ -463,21 +463,21 @@ DESCRIPTIONS = {
     "merge": "Merges the newest planned night into the history.",
     "status": "Prints the last nights; adds a red row for each that did not run.",
     "export": "Writes each table of the history as a CSV file.",
-    "corpora": "Fuzzes the parsers of case lines, formulas, .npy arrays and golden files, and merges what covers more\n"
-    "into their corpora: for every week. An input that fails is kept and named, exit code 1.",
+    "corpora": "Fuzzes the parsers of case lines, formulas, .npy arrays and golden files, and adds inputs that cover\n"
+    "more to their corpora; for every week. A failing input is stored and named, with exit code 1.",
     None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
-    "The same command goes on with a night that was interrupted or killed. Other commands:\n"
+    "The same command resumes an interrupted or killed night. Other commands:\n"
     "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",
 }
-EXIT_CODES = """Exit codes: 0 green, 1 red (the summary says why; docs/nightly.md lists the reasons), 2 usage, 3
-something is missing, cannot be written, or shards did not finish, 130 interrupted; the same command goes on."""
+EXIT_CODES = """Exit codes: 0 green, 1 red (the summary has the reason, docs/nightly.md lists all), 2 usage, 3
+something is missing, cannot be written, or shards did not finish, 130 interrupted; the same command resumes."""
 
 
 def add_corpora_options(p):
-    p.add_argument("targets", nargs="*", metavar="parser", help=f"of {', '.join(corpora.TARGETS)} (default: all)")
+    p.add_argument("targets", nargs="*", metavar="parser", help=f"one of {', '.join(corpora.TARGETS)} (default: all)")
     p.add_argument("--time", type=seconds, help="how long, all parsers together")
     p.add_argument("--seed", type=int, help="default: a new one")
-    p.add_argument("--write", action="store_true", help="adds what is new to the corpus; else it stays in --out")
+    p.add_argument("--write", action="store_true", help="add new inputs to the corpus (default: they stay in --out)")
     p.add_argument(
         "--corpus", type=pathlib.Path, default=ROOT / "tests/parsers/corpus",
         help="(default: tests/parsers/corpus)"
@@ -506,18 +506,18 @@ def parser_of(command):
     if command == "corpora":
         add_corpora_options(p)
     if command in (None, "plan", "status"):
-        p.add_argument("--every", type=seconds, default=86400, help="how far nights are apart (default: 1d)")
+        p.add_argument("--every", type=seconds, default=86400, help="time between nights (default: 1d)")
     if command in (None, "plan"):
         p.add_argument("--time", type=seconds, help="how long: 90s, 10m, 8h")
-        p.add_argument("--cases", type=at_least_one, help="at most so many cases per (property, dtype)")
+        p.add_argument("--cases", type=at_least_one, help="at most this many cases per (property, dtype)")
         p.add_argument(
-            "--shards", type=at_least_one, help="of each device (default: one for each GPU; one for all cores)"
+            "--shards", type=at_least_one, help="number per device (default: one for each GPU; one for all cores)"
         )
         p.add_argument(
             "--device",
             default="auto",
             choices=["auto", "emulated", "cuda", "cpu"],
-            help="auto: emulated, and cuda where there is a GPU",
+            help="auto: emulated, and cuda if there is a GPU",
         )
         p.add_argument("--seed", type=int, help="default: a new one")
         p.add_argument("--skip", action="append", default=[], choices=PARTS, help="may be repeated")

@@ -49,7 +49,7 @@ def fuzz(program, corpus, folder, seconds, seed, stop):
     if code == 0:
         return []
     if not (inputs := sorted(failed.iterdir())):
-        raise CannotRun(3, f"corpora: {program} ended with exit code {code}; {folder / 'log'} says why")
+        raise CannotRun(3, f"corpora: {program} ended with exit code {code}; {folder / 'log'} has the reason")
     return inputs
 
 
@@ -66,7 +66,7 @@ def merge(program, corpus, folder, stop):
     while True:
         code = run([program, "-merge=1", *LIMITS, merged, folder / "found"], folder / "log", stop)
         if code:
-            raise CannotRun(3, f"corpora: merging ended with exit code {code}; {folder / 'log'} says why")
+            raise CannotRun(3, f"corpora: merging ended with exit code {code}; {folder / 'log'} has the reason")
         after = contents(merged)
         for name in after.keys() - before.keys():
             os.replace(after[name], merged / name)

@@ -160,7 +160,7 @@ def run_shard(shard, command, seconds, stop, environment=None, say=print):
                 if stop():
                     process.send_signal(signal.SIGINT)
                     process.wait()
-                    raise Interrupted(f"{shard.folder.name}: interrupted; the same command goes on")
+                    raise Interrupted(f"{shard.folder.name}: interrupted; the same command resumes")
                 if not shard.is_newest(number):
                     raise Superseded(
                         f"shard {shard.folder.name}: attempt {number} was overtaken by "
@@ -172,7 +172,7 @@ def run_shard(shard, command, seconds, stop, environment=None, say=print):
                 process.kill()
                 process.wait()
     if process.returncode == 130:
-        raise Interrupted(f"{shard.folder.name}: interrupted; the same command goes on")
+        raise Interrupted(f"{shard.folder.name}: interrupted; the same command resumes")
     if process.returncode not in (0, 1):
         raise CannotRun(process.returncode, f"shard {shard.folder.name}: {last_line(folder / 'log')}")
     shard.publish(

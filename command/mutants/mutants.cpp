@@ -393,7 +393,7 @@ int mutants(const mutants_options& asked) {
     pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
   const int code = run.cut_short ? k_interrupted : pass ? k_pass : k_violation;
   if (run.cut_short)
-    fmt::print("interrupted: {} of {} mutants are in this table; the same command goes on\n", run.entries.size(),
+    fmt::print("interrupted: {} of {} mutants are in this table; the same command resumes\n", run.entries.size(),
                chosen);
   if (!o.json.empty()) write_json(run, o, all, code);
   return code;

@@ -76,7 +76,7 @@ def bench(
     filter: Optional[str] = None,
     more: Sequence[str] = (),
 ) -> tuple[Row, ...]:
-    """Times a kernel (kernels.options says what can be one) beside the limits of the device.
+    """Times a kernel (kernels.options lists the kinds) beside the limits of the device.
 
     A kernel that is not built in is verified first. Missing: there is no GPU. WarpcheckError: the kernel failed its
     verification, or a row could not be measured.

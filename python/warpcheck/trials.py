@@ -157,7 +157,7 @@ def verify(
     workers: int = 0,
     more: Sequence[str] = (),
 ) -> Result:
-    """Judges a kernel (kernels.options says what can be one) of an operator on generated cases.
+    """Judges a kernel (kernels.options lists the kinds) of an operator on generated cases.
 
     `cases` are those of each property and element type. `more` are further options of `warpcheck verify`.
     UsageError, Missing: the command could not judge. A wrong kernel is a result whose `passed` is false.

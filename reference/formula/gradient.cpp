@@ -75,13 +75,13 @@ class differentiation {
       if (!variables_.count(t.name)) continue;
       result_.inputs.push_back({"d_" + t.name, t.shape, t.type});
       result_.parameters.push_back("d_" + t.name);
-      claim("d_" + t.name, t.where);
+      reserve_name("d_" + t.name, t.where);
     }
     for (size_t i = forward_.definitions.size(); i-- > 0;)
       if (variables_.count(forward_.definitions[i].name)) backward(i);
     for (const tensor& t : op_.inputs) {
       if (is_integer(t.type)) continue;
-      claim("d_" + t.name, t.where);
+      reserve_name("d_" + t.name, t.where);
       result_.outputs.push_back({"d_" + t.name, t.shape, t.type});
       adjoints_.push_back(collected("d_" + t.name, t.name, t.shape, {}, nullptr));
     }
@@ -93,7 +93,7 @@ class differentiation {
   [[noreturn]] void refuse(const expr& e, const std::string& what) const {
     throw formula_error("gradient of " + op_.name + ": no rule for " + what + " in '" + to_text(e) + "'");
   }
-  void claim(const std::string& name, position where) {
+  void reserve_name(const std::string& name, position where) {
     if (!taken_.insert(name).second)
       throw formula_error("gradient of " + op_.name + ": line " + std::to_string(where.line) + ": the name '" + name +
                           "' is used; rename it, for the adjoints are called d_NAME");

@@ -559,9 +559,9 @@ class Runs(unittest.TestCase):
             path = os.path.join(folder, "list.json")
             self.assertEqual(run("list", "sigmoid", "--json", path).returncode, 0)
             with open(path) as f:
-                claims = json.load(f)
-            self.assertEqual((claims["schema"], list(claims["operators"])), ("warpcheck-list-1", ["sigmoid"]))
-            special = next(p for p in claims["operators"]["sigmoid"]["properties"] if p["name"] == "special-values")
+                listed = json.load(f)
+            self.assertEqual((listed["schema"], list(listed["operators"])), ("warpcheck-list-1", ["sigmoid"]))
+            special = next(p for p in listed["operators"]["sigmoid"]["properties"] if p["name"] == "special-values")
             self.assertEqual((special["types"], special["null_kernels_percent"]), (["f32", "f16", "bf16"], 40))
             self.assertEqual(run("list", "--json", path).returncode, 0)
             with open(path) as f:

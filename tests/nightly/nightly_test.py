@@ -178,7 +178,7 @@ class Leases(Nights):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertIn("the same command goes on", said)
+        self.assertIn("the same command resumes", said)
         r = self.run_night("a", "--cases", "20", candidate=RIGHT, code=0)
         self.assertIn("did not end; it is closed", r.stdout)
         self.assertEqual(
