@@ -77,8 +77,8 @@ struct device_timing {
 
 // Events and limits of a GPU.
 device_timing cuda_timing(void* stream);
-// The host's clock, and no limit: times say how long the host takes to try a kernel, and nothing of a GPU. `wait` waits
-// for what was enqueued.
+// The host's clock, and no limit: times are those of the host and say nothing about a GPU. `wait` waits for what was
+// enqueued.
 device_timing host_timing(const warpcheck_device_api& api, std::function<void()> wait);
 
 }  // namespace warpcheck::bench

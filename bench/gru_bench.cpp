@@ -89,7 +89,7 @@ reference::gru_problem<double> part_of(const gru_cell& c, const gru_values& v, i
   return p;
 }
 
-// Step (t, b), whose states entered as the results say.
+// Step (t, b), with the states of the results as its input.
 reference::gru_problem<double> step_of(const gru_cell& c, const gru_values& v, const gru_results& r, int64_t t,
                                        int64_t b) {
   const reference::gru_shape s = shape_of(c);

@@ -13,7 +13,7 @@
 namespace warpcheck::bench {
 namespace {
 
-// What a call of stage 0 or 3 says (histogram.hpp).
+// The arguments of a call of stage 0 or 3 (histogram.hpp).
 struct shape {
   explicit shape(const warpcheck_call& call)
       : is_quantised(scalar_argument(&call, "stage") == 3),

@@ -118,7 +118,7 @@ bool is_all(const char* x, size_t size, char byte) {
 
 size_t bytes_of(const tensor_spec& t) { return static_cast<size_t>(t.elements()) * size_of(t.type); }
 
-// What the report of a case that did not pass says of it.
+// Returns the reason of a case that did not pass, from its report.
 std::string why(const case_report& r) {
   if (r.result == verdict::pass) return "nothing was compared";
   std::string text = r.message;
@@ -373,7 +373,7 @@ void timed_call::verify(const listed_operator& callee) {
 void timed_call::verify_pieces(int64_t elements, std::optional<uint64_t> seed) const {
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
-  // A few pieces of slices one after another: the first and the last among them, or where the seed says.
+  // A few pieces of slices one after another: the first and the last among them, or at places drawn by the seed.
   constexpr int64_t k_pieces = 16;
   const int64_t slices = described_.bench.slices.empty() ? 1 : row_.of.at(described_.bench.slices);
   if (slices == 0) return;

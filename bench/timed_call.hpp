@@ -48,7 +48,7 @@ class timed_call {
   // Of each slot.
   std::vector<const warpcheck_call*> calls() const;
 
-  // Enqueues execution i; returns what ran, "" if the callee does not say. Throws std::runtime_error if the call fails.
+  // Enqueues execution i; returns what ran, "" if the callee reports none. Throws std::runtime_error if the call fails.
   std::string run(const engine::listed_operator& callee, int i);
   // One more execution, into outputs of 0xff bytes (a NaN in each float type), judged by the row's property: nothing is
   // left unwritten, and about a million elements, of whole slices, are right. Throws std::runtime_error where they are
@@ -67,7 +67,7 @@ class timed_call {
 
  private:
   struct prepared;
-  // Where a tensor lies: in each slot, or once, where a selection says which part of it a slot's call reads.
+  // Where a tensor lies: in each slot, or once, where a selection determines the part that a slot's call reads.
   enum class area { slot_inputs, slot_outputs, shared_inputs };
   area area_of(const engine::tensor_spec& t) const;
   size_t place(area where);

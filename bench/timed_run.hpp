@@ -6,7 +6,8 @@
 namespace warpcheck::bench {
 
 // A callee that takes turns. A run that is judged has all four functions: in each turn one more execution, at a place
-// drawn at random, is not timed but prepared, kept and judged, and the callee cannot tell it from those that are timed.
+// drawn at random, is not timed but prepared, kept and judged, and the callee cannot distinguish it from the timed
+// ones.
 struct timed_run {
   std::function<void(int i)> run;
   std::function<void()> begin = nullptr;         // before a turn, while the device is idle

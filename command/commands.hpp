@@ -19,9 +19,9 @@ struct verify_options {
   std::vector<std::string> dtypes;      // empty: all that the candidate offers
   std::string device = "auto";
   std::string candidate = "builtin";
-  std::vector<std::string> inputs;      // own arrays instead of generated cases (own_input.hpp)
-  std::string json;   // where the machine-readable result goes; empty: nowhere
-  std::string junit;  // the same as JUnit XML
+  std::vector<std::string> inputs;  // own arrays instead of generated cases (own_input.hpp)
+  std::string json;                 // where the machine-readable result goes; empty: nowhere
+  std::string junit;                // the same as JUnit XML
   std::string journal;
   std::string regressions;  // folder of counterexamples to replay first; empty: golden/regressions, if there is one
   std::string shard = "0/1";
@@ -52,8 +52,8 @@ int fuzz(const fuzz_options& options);
 struct replay_options {
   std::string line;
   std::string arrays;     // a folder that gets the inputs; empty: none. Then nothing is run
-  std::string device;     // empty: as the line says
-  std::string candidate;  // empty: as the line says
+  std::string device;     // empty: that of the line
+  std::string candidate;  // empty: that of the line
   std::string json;
   std::optional<double> timeout;
 };
@@ -61,8 +61,8 @@ int replay(const replay_options& options);
 
 struct explain_options {
   std::string line;
-  std::string device;     // empty: as the line says
-  std::string candidate;  // empty: as the line says
+  std::string device;     // empty: that of the line
+  std::string candidate;  // empty: that of the line
   std::string json;
   std::string plot;    // an SVG of the row; empty: none
   std::string python;  // for the plot, as in report_options

@@ -442,7 +442,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench->callback([&command, bench, &code] { run_bench(command, bench->remaining(), code); });
 }
 
-// CLI11 would only say that a command is missing.
+// CLI11 would only report that a command is missing.
 bool names_a_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return true;
   std::string names;
@@ -479,7 +479,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv, const int& code) {
     fmt::print(stderr, "warpcheck: {}\n", e.what());
     return cli::k_interrupted;
   } catch (const std::exception& e) {
-    if (std::ferror(stdout)) return cli::k_environment;  // main says so
+    if (std::ferror(stdout)) return cli::k_environment;  // main reports it
     fmt::print(stderr, "warpcheck: internal error: {}\n", e.what());
     return cli::k_environment;
   }

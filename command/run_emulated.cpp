@@ -61,7 +61,7 @@ struct run_trace {
   bool operator==(const run_trace&) const = default;
 };
 
-// A record that survives the process that writes it: what the program's process says before it dies or exits.
+// A record that survives the process that writes it: the last words of the program's process before it dies or exits.
 class shared_record {
  public:
   shared_record() : lines_(memfd_create("record", MFD_CLOEXEC)) {
@@ -134,7 +134,7 @@ struct suppression {
   std::string kind, place, reason;
 };
 
-// Lines of "KIND FILE:LINE REASON"; blank ones and those that begin with # say nothing.
+// Lines of "KIND FILE:LINE REASON"; blank lines and those that begin with # are ignored.
 std::vector<suppression> read_suppressions(const std::string& path) {
   std::vector<suppression> list;
   if (path.empty()) return list;
@@ -412,7 +412,7 @@ void follow(std::vector<approximation>& all, import_request request, const std::
     again.library = import_library(toolchain::load(), request);
   } catch (const interrupted&) {
     throw;
-  } catch (const std::runtime_error& e) {  // the program itself has compiled and run: this says nothing of it
+  } catch (const std::runtime_error& e) {  // the program itself has compiled and run, so this is no fault of it
     for (approximation& a : all) a.reached = "unknown where to: the program does not compile with the trace";
     fmt::print(stderr, "warpcheck: --no-trace leaves out what failed here: {}\n", e.what());
     return;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto k_silent = 2s;  // before a command says what it waits for
+constexpr auto k_silent = 2s;  // before a command prints what it waits for
 constexpr std::string_view k_green = "\x1b[32m", k_red = "\x1b[1;31m", k_plain = "\x1b[0m", k_erase = "\r\x1b[K";
 
 bool g_has_color = false;

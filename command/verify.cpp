@@ -52,7 +52,7 @@ case_report with_own_array(case_report r, const verify_options& o) {
   try {
     c = parse_case_line(r.line);
   } catch (const usage_error&) {
-    return r;  // its message says so
+    return r;  // its message has the reason
   }
   tensor_spec* x = nullptr;
   for (tensor_spec& t : c.tensors)
@@ -278,7 +278,7 @@ supervise_options supervision_of(const run_request& r, const std::vector<planned
   return options;
 }
 
-// Takes the counterexamples that were replayed first out of the results, and says what became of them.
+// Removes the counterexamples that were replayed first from the results, and prints their outcome.
 job_result take_regressions(run_result_set& results) {
   job_result regressions = std::move(results.jobs.front());
   results.jobs.erase(results.jobs.begin());
@@ -367,7 +367,7 @@ job_result sum_of(const job_result& regressions, const run_result_set& results) 
   return all;
 }
 
-// What a look at the first cases says, minutes before all of them are through.
+// Prints a summary of the first cases, minutes before all of them are finished.
 void print_first_cases(const std::vector<planned_job>& jobs, const std::vector<job_result>& results, double seconds) {
   int64_t cases = 0, skipped = 0;
   std::set<std::string> failing;

@@ -1,5 +1,5 @@
 // Golden data of the row operators: what their known answers, their check against the reference and their property
-// `golden` have in common. An operator's own file holds the answers and says which model judges which output.
+// `golden` have in common. An operator's own file has the answers and assigns a model to each output.
 #pragma once
 
 #include <cmath>

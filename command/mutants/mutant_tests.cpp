@@ -55,7 +55,7 @@ command_result run_test(const test_program& test, const std::string& original, c
   return result;
 }
 
-// What a failed test says: GoogleTest's first failed test, else its last words.
+// The text of a failed test: GoogleTest's first failed test, else its last words.
 std::string first_failure(const std::string& output) {
   std::istringstream lines(output);
   std::string last;

@@ -38,7 +38,7 @@ class parser {
  private:
   bool is(size_t i, std::string_view s) const { return t_.is(i, s); }
 
-  // Words of the declaration that say nothing of the type; i_ is the last of them then.
+  // Words of the declaration that do not belong to the type; i_ is the last of them then.
   bool skip_qualifier() {
     for (const char* word : {"__shared__", "__device__", "__constant__", "__managed__", "static", "inline"})
       if (is(i_, word)) return true;

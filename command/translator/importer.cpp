@@ -103,7 +103,7 @@ class rewriter {
     const size_t at = t_.tokens[f.body].end;
     edits_.push_back({at, at, fmt::format(" if (::simt::import::called_as_function(\"{}\")) return;", name_before(f))});
   }
-  // The clusters that a kernel is of are for its body to say: they may depend on the arguments of a template.
+  // The body of a kernel sets its clusters, because they may depend on the arguments of a template.
   void rewrite_cluster(size_t i) {
     const size_t close = match(i + 1);
     size_t k = close;
@@ -194,7 +194,7 @@ class rewriter {
         colons += is(k, ":") ? 1 : 2;
         ++k;
       } else if (is(k, ",") || colons > 2) {
-        ++k;  // clobbers say nothing here
+        ++k;  // clobbers have no effect here
       } else {
         ptx_operand o;
         if (is(k, "[")) o.name = t_.text(k + 1), k = match(k) + 1;
@@ -242,7 +242,7 @@ class rewriter {
     return out;
   }
 
-  // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type says what the launch's
+  // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type gives what the launch's
   // arguments are.
   void drop_cast_to_void(size_t i) {
     const bool c_style = is(i, "(");

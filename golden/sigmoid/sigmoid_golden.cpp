@@ -1,5 +1,5 @@
 // sigmoid: known answers with closed forms, and the published field bugs that fit a small case. Exact values are those
-// of 1 / (1 + e^-z) in 100 digits, for any z, as the definition says.
+// of 1 / (1 + e^-z) in 100 digits, for any z, by the definition.
 #include "reference/sigmoid/sigmoid.hpp"
 
 #include <fmt/format.h>

@@ -52,7 +52,7 @@ row shared_row(std::vector<double> x) {
   return r;
 }
 
-// Any row of finite values of moderate size and -Inf: y_i = e^(x_i) / sum_k e^(x_k), as the definition says, without a
+// Any row of finite values of moderate size and -Inf: y_i = e^(x_i) / sum_k e^(x_k), by the definition, without a
 // shift. 100 digits hold every term, because none is lost in a range of exponents of 10^(+-67108864).
 row direct_row(std::vector<double> x) {
   row r{std::move(x), {}, 0};

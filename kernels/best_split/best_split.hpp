@@ -164,8 +164,8 @@ struct split_record {
 std::vector<split_task> make_split_tasks(const feature_meta* features, int64_t num_features,
                                          const split_config& config);
 
-// Host. Moves long tasks behind the others, each kind in its order, and says what there is: config.known of calls on
-// these tasks. `used` of such a call is in the new order.
+// Host. Moves long tasks behind the others, each kind in its order, and returns the facts about them: config.known of
+// calls on these tasks. `used` of such a call is in the new order.
 split_knowledge long_tasks_last(std::vector<split_task>& tasks);
 
 size_t best_split_workspace_bytes(int64_t num_tasks, int64_t num_leaves, const split_config& config);

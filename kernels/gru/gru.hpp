@@ -40,7 +40,7 @@
 // infinity too. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
 // Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of
-// n passes through at most n roundings. The others say what becomes of the operands of products, and let tensor cores
+// n passes through at most n roundings. The others determine the rounding of operands, and let tensor cores
 // multiply them: tf32x3 splits them into two tf32 and errs as f32 does (kernels/matmul/matmul.hpp), tf32 rounds them to
 // the nearest of 11 bits, bf16 to the nearest of 8 (towards zero where that would be infinity). Sums, biases, gates,
 // states and what is stored stay f32. Products of many rows run on tensor cores, and in regime product those of a step
@@ -63,12 +63,12 @@
 // Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the
 // regime alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
 //   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the
-//               one that comes to a step first. On tensor cores as matmul says, uncut.
+//               one that comes to a step first. On tensor cores as in matmul, uncut.
 //   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards every eighth (for
 //               more than 64 units every sixteenth) of the gates r, z, n in a row, and as many lanes.
 //   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
 //               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
-//   product     as matmul says for rows alone.
+//   product     as in matmul, for rows alone.
 //
 // Source: Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014.
 //

@@ -148,7 +148,7 @@ inline unsigned gru_separate_blocks(const gru_config& c, simt::stream_t stream) 
   return grid_size(ceil_div(c.D * c.B * c.H, k_gru_separate_threads), stream);
 }
 
-// `exchange` as gru_exchange_floats says.
+// `exchange` has gru_exchange_floats elements.
 inline void gru_run_steps(const gru_config& c, const gru_plan& plan, const gru_forward_steps& p, float* exchange,
                           const gru_products& products) {
   const simt::stream_t stream = products.stream;

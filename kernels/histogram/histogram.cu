@@ -314,7 +314,7 @@ static_assert(sizeof(hist_column) == 16 && sizeof(fix_entry) == 16 && sizeof(fix
 // Of the bins. Stages without bins have first inputs of other types.
 constexpr uint32_t k_dtypes = WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
 
-// In the order of hist_place, without `automatic`. Which is picked, no number of columns says.
+// In the order of hist_place, without `automatic`. The choice does not depend on a number of columns.
 constexpr warpcheck_variant k_variants[] = {
     row_variant("histogram_shared", 0, -1, 1, -1, k_dtypes),
     row_variant("histogram_global", 0, -1, 1, -1, k_dtypes),

@@ -172,7 +172,7 @@ class matmul_table {
  private:
   template <int... Index>
   void add_variants(std::integer_sequence<int, Index...>) {
-    // Nothing is picked (1 to 0) until a box says so.
+    // Nothing is selected (1 to 0) until a box changes it.
     ((variants_[Index] = {sizeof(warpcheck_variant),
                           k_matmul_techniques[Index].name,
                           k_matmul_techniques[Index].dtypes,

@@ -99,7 +99,7 @@ void set_knobs(trial_case& c, const reference::split_settings& s) {
     if (knob(c, name) != value) c.knobs[name] = format_number(value);
 }
 
-// 0, 1, ... as said, or by the hash where the knob says `mixed`.
+// 0, 1, ... in order, or by the hash if the knob is `mixed`.
 int64_t choice(const trial_case& c, std::string_view name, int64_t mixed, uint64_t hash) {
   const int64_t value = whole_knob(c, name);
   return value == mixed ? static_cast<int64_t>(hash % static_cast<uint64_t>(mixed)) : value;

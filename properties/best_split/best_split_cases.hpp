@@ -1,5 +1,5 @@
 // Cases of best_split: how a leaf, its histogram and its features follow from a case, and how a candidate's record is
-// compared. A case says the shapes (slots, features, leaves), a recipe of numbers for the histogram, and knobs; the
+// compared. A case has the shapes (slots, features, leaves), a recipe of numbers for the histogram, and knobs; the
 // tables are derived from these, so that shapes can shrink.
 #pragma once
 
@@ -73,7 +73,7 @@ split_instance instance_of(engine::trial& t);
 split_instance one_leaf(engine::trial& t);
 // A knob of places and choices.
 int64_t number(engine::trial& t, const char* name);
-// What the case's own tensors say, as golden files do.
+// The problem of the case's own tensors, as golden files have it.
 split_instance given_instance(const engine::trial_case& c);
 // True if every number is a multiple of 1/64 of moderate size, so that no sum rounds.
 bool has_exact_sums(const split_instance& s);
@@ -91,7 +91,7 @@ split_instance without_bin_0(split_instance s);
 // Runs the case on the tables of the instance.
 engine::run_result run_split(engine::trial& t, const split_instance& s);
 engine::run_result run_split(engine::trial& t, const engine::trial_case& c, const split_instance& s);
-// The record of a leaf; requires its flags and unused list entries to be what the contract says.
+// The record of a leaf; requires its flags and unused list entries to follow the contract.
 reference::split_result record_of(engine::trial& t, const engine::run_result& r, int64_t leaf);
 std::vector<reference::split_result> records_of(engine::trial& t, const split_instance& s);
 

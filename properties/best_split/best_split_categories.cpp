@@ -328,7 +328,7 @@ void check_reduction(trial& t) {
     r.is_valid = kind == 4 ? i % per_leaf == (place + i / per_leaf) % per_leaf : kind != 3 && draw(1, 4) != 0;
     r.default_left = draw(2, 2) != 0;
     // Three numbers of features among many records: ties go down to the last rule, where each threshold is another, and
-    // which record comes first says nothing of it (an odd factor maps the numbers below 2^32 one to one).
+    // the order of the records does not reveal it (an odd factor maps the numbers below 2^32 one to one).
     r.feature = draw(3, 3);
     r.threshold = (static_cast<uint32_t>(i) + static_cast<uint32_t>(seed)) * 2654435761u;
     r.gain = kind == 2   ? -2.5

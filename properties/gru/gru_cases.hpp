@@ -79,7 +79,7 @@ gru_data data_of(const engine::trial_case& c);
 
 // How a call differs from the case's own.
 struct gru_request {
-  std::string pass = {}, history = {};  // by name; empty: as the case says
+  std::string pass = {}, history = {};  // by name; empty: those of the case
   std::string variant = {}, precision = {};
   int64_t workspace_limit = -1;
   std::vector<std::string> only = {};  // of the outputs that the case has; empty: all

@@ -1,5 +1,5 @@
 // Gradients of gated recurrent units as slopes: of the reference's forward pass, of the candidate's own, and by the
-// adjoint identity. What no symmetry of the formulas can tell, these do.
+// adjoint identity. These find faults that no symmetry of the formulas shows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,8 +95,8 @@ void check_differences(trial& t) {
                  (expected.*tensor.gradient)[i], gru_radii::bound((radii.gradients.*tensor.gradient)[i]));
 }
 
-// Every gradient has something to say: weights of up to 3 / sqrt(hidden), states that are not 0, inputs of another
-// number than units.
+// Every gradient is significant: weights of up to 3 / sqrt(hidden), states that are not 0, inputs of another number
+// than units.
 trial_case sloped(const target& t, draw& d, int directions) {
   const bool many = d.index() % 8 == 7;
   gru_shape s{d.between(2, 3), 2, d.one_of({1, 3}), d.between(2, 3), directions};

@@ -303,7 +303,7 @@ void check_empty(trial& t) {
     for (size_t i = 0; i < a.gradients.dx.size(); ++i) judge_near(t, "dx", i, a.gradients.dx[i], 0, 0);
 }
 
-// What is not a number in a row's x stays there, from its step on, and does to the row what IEEE 754 says.
+// A NaN or infinity in a row's x reaches only this row, from its step on, by the rules of IEEE 754.
 void check_poison(trial& t) {
   gru_data data = data_of(t);
   const gru_shape& s = data.shape();

@@ -19,7 +19,7 @@ dtype type_of(const draw& d) { return d.index() % 2 ? dtype::i64 : dtype::f64; }
 recipe draw_slots(draw& d) {
   if (type_of(d) == dtype::i64) {
     const double seed = d.seed();
-    // Every other time sums beyond 2^53, where doubles do not tell neighbours apart; 1300 slots stay below 2^63.
+    // Every other time sums beyond 2^53, where doubles do not distinguish neighbours; 1300 slots stay below 2^63.
     const double most = d.index() / 2 % 2 ? 0x1p52 : 0x1p40;
     return make_recipe("integers", {seed, -most, most});
   }
@@ -106,7 +106,7 @@ void judge_fix(trial& t, const fix_problem& p, const host_tensor& hist) {
         uint64_t rest = p.leaf.bits(0, part);
         for (int64_t s = 0; s < e.count; ++s)
           if (s != e.mfb) rest -= p.before.bits(e.first + s, part);
-        // Beyond 2^53 doubles do not tell neighbours apart: bits decide, and the report counts the element.
+        // Beyond 2^53 doubles do not distinguish neighbours: bits decide, and the report counts the element.
         t.require(hist.bits(at, part) == rest, "hist[{},{}] is {}, expected {} modulo 2^64", at, part,
                   static_cast<int64_t>(hist.bits(at, part)), static_cast<int64_t>(rest));
         t.judge("hist", at, part, 0, hist.value(at, part),

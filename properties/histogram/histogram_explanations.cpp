@@ -170,7 +170,7 @@ slot_values values_of(const added_numbers& x, const slot_range& range) {
   return v;
 }
 
-// True if the candidate has at every wrong place what `due` has there, and says something by it.
+// True if the candidate has the value of `due` at every wrong place, and one of them is not zero.
 bool all_are(const std::vector<int64_t>& outside, const doubles& actual, const doubles& due, int64_t shift = 0) {
   bool says = false;
   for (const int64_t i : outside) {
@@ -374,7 +374,7 @@ explained_call explain_scale(const observed_call& call) {
                                    digits(largest[i]), digits(most));
   } else {
     s.values.formula = i == 2 ? "The most rows of a leaf are handed on as they are."
-                              : "Bit 0 says whether a gradient is not finite, bit 1 whether a hessian is.";
+                              : "Bit 0 is set if a gradient is not finite, bit 1 if a hessian is not.";
   }
   if (!s.actual.empty() && s.actual[i] != s.values.exact[i])
     s.values.departs = i < 2 ? fmt::format("The exponent departs: the grid is {} times what it must be.",

@@ -126,7 +126,7 @@ int64_t slots_of(const tensor_map& inputs) {
   return total;
 }
 
-// The arrays say how many slots there are, where nobody gave a histogram.
+// The arrays determine the number of slots if no histogram is given.
 void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_outputs) {
   tensor_spec* const hist = c.find("hist");
   if (!hist || (!c.find("bins") && !c.find("slots")))

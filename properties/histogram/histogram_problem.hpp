@@ -65,7 +65,7 @@ struct histogram_problem {
 
 struct histogram_call {
   histogram_accum accum = histogram_accum::fixed64;
-  std::string variant = {};        // empty: as the case says
+  std::string variant = {};        // empty: that of the case
   bool sparse = false;             // as CSR
   bool without_first_bin = false;  // CSR leaves bin 0 of every column out
   bool exact = false;              // float modes: sums are exact, so all launches must agree
@@ -95,7 +95,7 @@ engine::host_tensor ask_fix(engine::trial& t, const engine::host_tensor& before,
 engine::host_tensor leaf_tensor(dtype type, double g, double h);
 
 int64_t max_rows_of(const engine::trial_case& c);
-// What the reference says of the fixed64 or quantised histogram: values[part][slot].
+// The reference's fixed64 or quantised histogram: values[part][slot].
 struct histogram_values {
   std::vector<double> part[2];
 };
@@ -114,7 +114,7 @@ void require_same(engine::trial& t, const engine::host_tensor& a, const engine::
 // ---- cases ----
 
 engine::bench_list histogram_bench_list();
-// Of a case of stage fix: the columns are runs of its slots of the widths that the knob says, with the restored slot at
+// Of a case of stage fix: the columns are runs of its slots of the knob's widths, with the restored slot at
 // (column number * 7) modulo the width.
 std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
 

@@ -19,7 +19,7 @@ using reference::dot_arithmetic;
 
 namespace {
 
-// ---- what the contract says of a call, from its own functions ----
+// ---- the contract of a call, by its own functions ----
 
 struct contract_call {
   dtype type = dtype::f32;  // that of C changes neither
@@ -183,7 +183,7 @@ host_tensor tensor_of(const tensor_spec& spec, const product_matrix& m) {
 }
 
 void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
-  const int64_t gap = t.rows() > 1 ? t.ld - t.cols() : 0;  // of one row it says nothing
+  const int64_t gap = t.rows() > 1 ? t.ld - t.cols() : 0;  // of one row it has no meaning
   t.shape = std::move(shape);
   t.ld = t.cols() + (t.shape.size() > 1 ? gap : 0);
 }

@@ -69,7 +69,7 @@ struct matmul_problem {
   engine::trial_case case_;
 };
 
-// How a related call is made: as the case says, or once on one schedule and without the detectors, which cost most.
+// The way of a related call: that of the case, or once on one schedule without the detectors, which cost most.
 enum class asked { in_full, once };
 engine::host_tensor ask(engine::trial& t, const matmul_problem& p, asked how = asked::once);
 // True if the call lies within the candidate's offer.

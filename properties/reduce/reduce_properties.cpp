@@ -59,7 +59,7 @@ trial_case reduce_spikes(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// -Inf says nothing about how a sum or a minimum came about: mostly maxima.
+// -Inf shows no fault of a sum or a minimum, so mostly maxima.
 trial_case masked_maxima(const row_operator& op, const target& t, draw& d) {
   trial_case c = masked_rows(op, t, d);
   if (d.index() % 4) c.knobs["op"] = format_number(k_max);

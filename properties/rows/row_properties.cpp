@@ -285,7 +285,7 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
     return c;
   };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
-  // Rows without elements are cases of the property about them alone; others say nothing of them.
+  // Only the property about rows without elements has such cases; others have nothing to test in them.
   if (generate != empty_rows) p.holds = has_elements;
   p.optional_outputs = op_.optional_outputs;
   return list_.emplace_back(std::move(p));

@@ -115,7 +115,8 @@ split_result best_split(const split_problem& p);
 // all else must follow from them to the bit, and no candidate that is certainly admissible may certainly have more
 // gain.
 std::string refute(const split_problem& p, const split_result& r);
-// Recomputes everything that follows from the record's left sums and left count; empty if the record says the same.
+// Recomputes everything that follows from the record's left sums and left count; returns an empty text if the record
+// agrees.
 std::string inconsistency(const split_problem& p, const split_result& r);
 
 // The largest gain of a leaf of numerical features, by routing every bin for every threshold and direction, in rational

@@ -165,7 +165,7 @@ bounded_value<Real> matmul_element::evaluate(int64_t) const {
   const number z = (v - number(setting_.mu)) * setting_.sigma;
   const number argument_error = (1.0 + power_growth<Real>(k_unit, 2)) * number(std::fabs(setting_.sigma)) * bound +
                                 logistic_argument_error<Real>(z);
-  // Beyond this the bound of the quotient says less than that a sigmoid is between 0 and 1.
+  // Beyond this the bound of the quotient is weaker than the range [0, 1] of a sigmoid.
   if (argument_error.upper() <= 0.4) return logistic<Real>(z, argument_error);
   const number y = logistic<Real>(z, number(0)).exact;
   return {y, (y.value >= 0.5 ? y : 1.0 - y) + 4 * k_unit};

@@ -28,7 +28,7 @@ double scale_for(std::span<const double> x) {
   return largest > 0x1p800 ? 0x1p-200 : largest < 0x1p-400 ? 0x1p400 : 1;
 }
 
-// With exact zeros the contract says nothing of the sign, but for the sum of no terms.
+// The contract leaves the sign of a sum of exact zeros open, except for the sum of no terms.
 judgement judge_value(dtype type, double actual, double expected, int64_t terms) {
   return judge_fixed(type, terms > 0 && actual == 0 && expected == 0 ? expected : actual, expected);
 }

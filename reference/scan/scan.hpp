@@ -38,7 +38,7 @@ class scan_row {
   std::optional<double> contract_value(int64_t i) const;
   double expected(int64_t i) const;                      // within 1e-12 of Sum abs(x_j)
   std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
-  double bound(int64_t i) const;                         // rounded up; 0 where contract_value says the value
+  double bound(int64_t i) const;                         // rounded up; 0 if contract_value has the value
   std::string expected_text(int64_t i) const;
 
  private:

@@ -66,7 +66,7 @@ void start_child(const settings& s, int memory) {
   g_process = {parent, pid, ends[0], ""};
 }
 
-// Names of abstract sockets begin with a zero and are as long as the length says.
+// Names of abstract sockets begin with a zero and have the given length.
 socklen_t abstract_address(const std::string& name, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;

@@ -7,7 +7,7 @@
 //   mm_tile16_n       n is no multiple of 16: stores run into the next row
 //   mm_tile16_m       m is no argument: stores reach below C; _read: loads reach below A; _down: the grid is too small
 //   mm_int_offset     offsets are int
-//   layer_no_pad      the wrapper says that it pads, and does not: all of the above
+//   layer_no_pad      the wrapper promises padding and does none: all of the above
 //   layer_sigmoid     the sigmoid has the wrong sign
 //   layer_call        the layer is only ever called with mu = 1 and sigma = 0
 #include <cstring>

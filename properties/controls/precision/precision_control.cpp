@@ -1,6 +1,6 @@
 // The row operators in f32 as their contracts do not allow it: one precision lower in one place. Compiled once per way,
 // WARPCHECK_CONTROL; `none` is right. An operator that computes lower must be rejected on generated cases
-// (CMakeLists.txt says by which property), or the bound or the generators are too weak.
+// (CMakeLists.txt names the property), or the bound or the generators are too weak.
 #include <dlpack/dlpack.h>
 
 #include <algorithm>

@@ -59,7 +59,7 @@ struct trial_case {
   const tensor_spec* find(std::string_view tensor) const;
   tensor_spec* find(std::string_view tensor);
   const tensor_spec& at(std::string_view tensor) const;  // a missing tensor is a usage_error that names it
-  std::string knob(std::string_view name) const;         // the default where the case says nothing
+  std::string knob(std::string_view name) const;         // the default if the case does not set it
   int64_t elements() const;                              // of all tensors
   double number(std::string_view name) const;            // a numeric knob; usage_error if it is none
   bool operator==(const trial_case&) const = default;

@@ -314,7 +314,7 @@ std::string wrong_shape(const tensor_info& info, const call_form& form, const tr
   return "";
 }
 
-// True if the contract allows an input to be the memory of another, as the case says it is.
+// True if the contract allows an input to be the memory of another, as the case demands.
 std::string wrong_sharing(const tensor_info& info, const tensor_spec& t) {
   const auto& may_be = info.may_be;
   if (t.same.empty() || std::find(may_be.begin(), may_be.end(), t.same) != may_be.end()) return "";

@@ -15,8 +15,9 @@ namespace {
 
 constexpr int64_t k_most_draws = 1000;
 
-// Where code that says nothing of itself may change its ways, with the neighbours that generators add: beyond what 16,
-// 17 or 20 bits count, and a length that is no power of two. Generators go up to these as far as their size allows.
+// Sizes at which code without published boundaries may change its path, with the neighbours that generators add: beyond
+// what 16, 17 or 20 bits count, and a length that is no power of two. Generators go up to these as far as their size
+// allows.
 constexpr int64_t k_usual_boundaries[] = {65536, 131072, 170000, 1 << 18, 1 << 19, 1 << 20};
 
 // A technique that the candidate does not have is asked for in vain: the case is for its own dispatch.

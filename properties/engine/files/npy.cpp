@@ -22,7 +22,7 @@ constexpr std::string_view k_magic = "\x93NUMPY";
 // numpy.lib.format refuses headers beyond 10,000 characters by default; version 1.0 cannot hold more than this.
 constexpr size_t k_max_header = 65535;
 
-// What the file says of itself. `descr` is one of the forms below.
+// The header of the file. `descr` is one of the forms below.
 struct header {
   std::string descr;
   std::vector<int64_t> shape;

@@ -338,7 +338,7 @@ class supervisor {
     for (size_t w = 0; w < workers_.size(); ++w) start(w);
   }
 
-  // Decides what the end of a worker says about its case.
+  // Determines the verdict of a case from the end of its worker.
   void bury(worker& w, bool is_corrupt) {
     const std::string& output = w.process.last_output();
     if (!is_corrupt && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == k_exit_journal &&

@@ -179,7 +179,7 @@ trial_case resized(const trial_case& c, const axis& a, int64_t n) {
   return r;
 }
 
-// Shapes follow from scalars, a transposed operand's from the one that says so. The extents stay; a matrix that is
+// Shapes follow from scalars, a transposed operand's from the one for transposition. The extents stay; a matrix that is
 // stored the other way round keeps its edits at the elements where they were.
 trial_case with_knobs(const trial_case& c, std::map<std::string, std::string> knobs) {
   trial_case r = c;

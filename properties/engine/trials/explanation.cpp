@@ -53,7 +53,7 @@ std::string columns_text(const std::string& item, const std::vector<int64_t>& co
   return fmt::format("{}{} {}", item, columns.size() == 1 ? "" : "s", fmt::join(parts, ", "));
 }
 
-// Of a tensor that a property makes itself, the case says uniform(seed, 0, 0).
+// For a tensor that a property fills itself, the case has uniform(seed, 0, 0).
 bool is_made_by_property(const recipe& fill) {
   return fill.distribution == "uniform" && fill.arguments.size() == 3 && fill.arguments[1] == 0 &&
          fill.arguments[2] == 0;
@@ -288,7 +288,7 @@ std::string text_of(const explanation& e) {
                       {"element", e.element}};
   for (const auto& [name, list] : k_rows)
     for (const double v : e.*list) j[name].push_back(json_number(v));
-  // What a candidate says may be no UTF-8.
+  // Text of a candidate may be no UTF-8.
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -133,7 +133,7 @@ struct null_kernel {
   std::optional<listed_operator> listed;
   std::vector<double> previous;
 };
-null_kernel* g_asked_for = nullptr;  // a call of the ABI does not say whose it is
+null_kernel* g_asked_for = nullptr;  // a call of the ABI does not identify its kernel
 
 std::vector<double> means_of(const view& x, size_t size) {
   std::vector<double> mean(std::max(size, static_cast<size_t>(x.rows)));

@@ -189,7 +189,7 @@ class inquiry {
     }
   }
 
-  // Of forms of which no call was answered, the tensors that tell them from others.
+  // For forms whose calls were all refused: the tensors that distinguish them from other forms.
   void note_forms(const description& d) {
     for (const call_form& form : d.forms) {
       if (answered_forms_.count(form.name) > 0 || refused_forms_.count(form.name) == 0) continue;

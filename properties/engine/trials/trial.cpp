@@ -231,7 +231,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
            &how);
   judge_hazards(c, how, device);
   if (call.status == WARPCHECK_UNSUPPORTED && how.placement == cpu_placement::flush) return;
-  // A candidate need not offer everything (argmax, say); a run in which it offers nothing proves nothing and fails.
+  // A candidate need not offer everything, such as argmax; a run in which it offers nothing proves nothing and fails.
   if (call.status == WARPCHECK_UNSUPPORTED) {
     is_unsupported_ = true;
     if (c == case_ && known_offer(c))
@@ -400,7 +400,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
       report_.worst = w;
     }
   }
-  // Of a kernel that computes nothing one wrong element says all.
+  // One wrong element is enough for a kernel that computes nothing.
   if (!j.accepted && case_.knob("candidate").starts_with(k_null_prefix)) throw trial_over{};
 }
 

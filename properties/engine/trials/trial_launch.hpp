@@ -36,7 +36,7 @@ struct touched_page {
 struct call_facts {
   warpcheck_status status = WARPCHECK_OK;
   std::string message;                      // the candidate's sentence, printable
-  std::optional<std::string> used_variant;  // that the candidate says it ran
+  std::optional<std::string> used_variant;  // that the candidate reports as run
   std::string picked_variant;               // that its dispatch publishes for the call, "" for none
   std::string environment;                  // how the call changed the floating-point environment, "" for not
   std::optional<touched_page> touched;      // what ended the call where it was

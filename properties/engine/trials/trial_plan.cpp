@@ -60,7 +60,7 @@ void place(const trial_case& c, std::vector<launch_spec>& list) {
 }
 
 std::vector<launch_spec> native_launch_specs(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
-  // A schedule of the emulated device says nothing here.
+  // A schedule of the emulated device has no effect here.
   const bool is_known = knobs.schedule == "nonblocking" || knobs.schedule == "noise";
   std::vector<launch_spec> list;
   for (size_t i = 0; i < std::max(fewest_attempts(c), static_cast<size_t>(knobs.repeat)); ++i)
@@ -98,7 +98,7 @@ std::vector<launch_spec> emulated_launch_specs(const trial_case& c, const launch
   std::vector<launch_spec> list;
   if (knobs.detect != launch_knobs::only)
     for (int k = 0; k < knobs.repeat; ++k)
-      // The same order again would tell little.
+      // The same order again would show little.
       for (const std::string& s :
            k > 0 && knobs.schedule == "default" ? seeded_schedules(seed + static_cast<uint64_t>(k)) : schedules)
         list.push_back({on.op, on.api, s, false, poison_of(list.size())});

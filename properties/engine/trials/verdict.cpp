@@ -222,7 +222,7 @@ std::string describe(const case_report& r) {
   if (!r.message.empty()) text += ": " + r.message;
   text += "\n";
   if (r.worst && r.result != verdict::pass && r.worst->error <= r.worst->bound) {
-    // The sentence above says what failed; its element would look like the culprit.
+    // The sentence above names the failure; its element would look like the cause.
     const worst_element& w = *r.worst;
     text += fmt::format(
         "  all of {} compared elements lie within their bounds; the one closest to it is {}[{},{}], at {:.4g}\n",

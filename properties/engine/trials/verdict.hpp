@@ -15,7 +15,7 @@ namespace warpcheck::engine {
 enum class verdict : uint8_t {
   pass,
   skipped,           // with a reason; green only where the device was not asked for by name
-  suite_error,       // the suite itself failed on the case: its message says how; nothing is known of the candidate
+  suite_error,       // the suite itself failed on the case, for the reason in its message; the candidate is not judged
   violation,         // a value outside its bound, or a broken invariant
   nondeterministic,  // bits differ between launches or schedules that must agree
   uninitialized,     // hazards from here to out_of_bounds, but input_modified
