@@ -416,8 +416,27 @@ void bulk_store(void* destination, const void* source, unsigned bytes, call_site
   hb_enters_proxy(self, source, bytes, proxy_use::reads, SIMT_PC);
   const uint32_t reader = hb_name_agent(self, agent_kind::copy), writer = hb_name_agent(self, agent_kind::copy);
   hb_agent_access(reader, 1, source, bytes, false, SIMT_PC);
-  hb_agent_access(writer, 1, destination, bytes, true, SIMT_PC);
-  start_store({static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer, {}});
+  const pending_store s = {
+      static_cast<char*>(destination), source, bytes, self.open_store_group, false, reader, writer, {}};
+  if (!is_in_flight(s)) hb_agent_access(writer, 1, destination, bytes, true, SIMT_PC);
+  start_store(s);
+}
+
+bool is_in_flight(const pending_store& s) {
+  const auto is_same_piece = [](const tensor_piece& x, const tensor_piece& y) {
+    return x.offset == y.offset && x.global == y.global && x.bytes == y.bytes;
+  };
+  const auto is_same = [&](const pending_store& other) {
+    if (other.source != s.source || other.destination != s.destination || other.bytes != s.bytes) return false;
+    if (other.tile == nullptr || s.tile == nullptr) return other.tile == s.tile;
+    return other.tile->reduction == tensor_reduction::none && other.tile->pattern == s.tile->pattern &&
+           std::equal(other.tile->pieces.begin(), other.tile->pieces.end(), s.tile->pieces.begin(),
+                      s.tile->pieces.end(), is_same_piece);
+  };
+  const thread* const lanes = current - current->lane;
+  return std::any_of(lanes, lanes + k_lanes, [&](const thread& t) {
+    return &t != current && std::any_of(t.stores.begin(), t.stores.end(), is_same);
+  });
 }
 
 void bulk_store_commit() { ++current->open_store_group; }
@@ -441,9 +460,8 @@ void wait_for_bulk_stores(unsigned groups, bool read_only) {
 // What it did not wait for is done all the same, as long as its block's shared memory is there.
 void async_thread_exits(thread& t) {
   check_last_store(t);
-  for (const pending_store& s : t.stores)
-    if (!s.is_done) copy(s);
-  t.stores.clear();
+  for (pending_store& s : t.stores)
+    if (!std::exchange(s.is_done, true)) copy(s);
 }
 
 }  // namespace emu

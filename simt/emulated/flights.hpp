@@ -36,6 +36,8 @@ struct flight {
 };
 void start_flight(flight f);
 void start_store(pending_store s);
+// Whether a lane of the caller's warp has a store in flight that writes the same bytes: hardware makes one of all.
+bool is_in_flight(const pending_store& s);
 
 block_state* owner_of(const void* p);  // the active block whose shared memory p points to
 // The place of p, of the own block's shared memory, in block `rank` of the cluster.

@@ -80,14 +80,17 @@ void start_load(const std::shared_ptr<tensor_tile>& tile, const tensor_map& map,
 void start_tile_store(std::shared_ptr<tensor_tile> tile, const void* source, uint32_t reader, const void* pc) {
   thread& self = *current;
   const uint32_t writer = hb_name_agent(self, agent_kind::copy);
-  for (const tensor_piece& p : tile->pieces) {
-    if (p.global == nullptr) continue;
-    if (tile->reduction == tensor_reduction::none)
-      hb_agent_access(writer, 1, p.global, p.bytes, true, pc);
-    else
+  const bool reduces = tile->reduction != tensor_reduction::none;
+  const pending_store s = {nullptr, source, 0, self.open_store_group, false, reader, writer, std::move(tile)};
+  const bool repeats = !reduces && is_in_flight(s);
+  for (const tensor_piece& p : s.tile->pieces) {
+    if (p.global == nullptr || repeats) continue;
+    if (reduces)
       hb_flight_counts(writer, p.global, p.bytes, pc);
+    else
+      hb_agent_access(writer, 1, p.global, p.bytes, true, pc);
   }
-  start_store({nullptr, source, 0, self.open_store_group, false, reader, writer, std::move(tile)});
+  start_store(s);
 }
 
 }  // namespace

@@ -134,6 +134,15 @@ TEST(Hints, OfStoresConvertWhatTheyStore) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+// Of a warp, hardware makes one store; of different bytes to one place there is no order.
+TEST(BulkStores, OfOneTileByAllLanesAreOne) {
+  const result same = run("hopper.cu --no-trace --seeds 1 -- stores");
+  EXPECT_EQ(same.status, 0) << same.output;
+  const result slip = run("hopper.cu --no-trace --schedule fair -D TWO_SOURCES -- stores");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("race: write by an asynchronous copy of block (0,0,0) thread ")) << slip.output;
+}
+
 TEST(Products, TakeDescriptorsOfGenericAddresses) {
   const result r = run("hopper.cu --no-trace --schedule fair -D GENERIC_ADDRESS -- products");
   EXPECT_EQ(r.status, 0) << r.output;

@@ -224,15 +224,37 @@ bool products() {
   return true;
 }
 
+__global__ void store_by_all(int* y) {
+  __shared__ alignas(128) int s[32];
+  s[threadIdx.x] = 7;
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __syncwarp();
+#ifdef TWO_SOURCES
+  const int from = threadIdx.x / 16 * 16;
+#else
+  const int from = 0;
+#endif
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 64;" ::"l"(y), "r"(shared_address(s + from))
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;");
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+bool stores() {
+  int *y, last = 0;
+  cudaMalloc(&y, 64);
+  store_by_all<<<1, 32>>>(y);
+  cudaMemcpy(&last, y + 15, sizeof last, cudaMemcpyDeviceToHost);
+  cudaFree(y);
+  return last == 7;
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
     bool (*is_right)();
-  } modes[] = {{"clusters", clusters},
-               {"boxes", boxes},
-               {"other-cluster", other_cluster},
-               {"hints", hints},
-               {"products", products}};
+  } modes[] = {{"clusters", clusters}, {"boxes", boxes},       {"other-cluster", other_cluster},
+               {"hints", hints},       {"products", products}, {"stores", stores}};
   for (const auto& mode : modes)
     if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return !mode.is_right();
   return 3;
