@@ -114,6 +114,19 @@ TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
   }
 }
 
+TEST(Livelock, IsNoLoopThatStoresOneValueAllTheTime) {
+  const result r =
+      run("__global__ void k(float* y) {\n"
+          "  __shared__ float s[256];\n"
+          "  const auto place = static_cast<unsigned>(__cvta_generic_to_shared(s + threadIdx.x));\n"
+          "  for (int i = 0; i < 100000; ++i) asm volatile(\"st.volatile.shared.f32 [%0], %1;\" ::\"r\"(place), "
+          "\"f\"(1.f));\n"
+          "  y[threadIdx.x] = s[threadIdx.x];\n"
+          "}\n"
+          "int main() { float* y; cudaMalloc(&y, 1024); k<<<1, 256>>>(y); cudaFree(y); }\n");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 // More than a page of them: the name of the file is long.
 TEST(KeepGoing, ListsEveryFindingOnce) {
   std::string lines = "#line 1 \"" + std::string(200, 'x') + ".cu\"\n";
