@@ -139,15 +139,19 @@ def gpuverify_program(text):
     sizes = {name: [int(x) for x in re.findall(r"\d+", value)]
              for name, value in re.findall(r"--(blockDim|gridDim)=(\[[^\]]*\]|\d+)", options)}
     is_indirect = "funcType f" in text.replace("funcType f;", "") or re.search(r"\bchar *\*\*", text)
-    if GPUVERIFY_CONTRACT.search(text) or not kernels or is_indirect or "template" in text or len(sizes) != 2:
+    has_no_host = is_indirect or "Mtgp32" in text or "template" in text  # Mtgp32: tables, which a host must make
+    if GPUVERIFY_CONTRACT.search(text) or not kernels or has_no_host or len(sizes) != 2:
         return None
     block = (sizes["blockDim"] + [1])[:2]
     block[0] = min(block[0], 1024)
     grid = [min(g, 16) for g in (sizes["gridDim"] + [1])[:2]]
     lines = [line for i, (kernel, parameters) in enumerate(kernels)
              for line in launch_of(text, i, kernel, parameters, grid, block)]
-    if "cooperative_groups" in text:  # which GPUVerify's own cuda.h declares
-        text = "#include <cooperative_groups.h>\n" + text
+    # What GPUVerify's own cuda.h declares, and its name for what CUDA calls sync.
+    if "cooperative_groups" in text:
+        text = "#include <cooperative_groups.h>\n" + re.sub(r"\bsynchronize\(", "cooperative_groups::sync(", text)
+    if "curand" in text:
+        text = "#include <curand_kernel.h>\n" + text
     text = re.sub(r"#define (memset|memcpy)\(", r"#define own_\1(", text)
     text = re.sub(r"(?<![\w_])(memset|memcpy)\(", r"__builtin_\1(", text)
     begin = f"int main(int, char** argv) {{\n  race_mode = atoi(argv[1]);\n  [[maybe_unused]] const int total = " \
