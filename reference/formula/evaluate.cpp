@@ -1,6 +1,7 @@
 #include "reference/formula/evaluate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "reference/formula/exact.hpp"
@@ -12,7 +13,15 @@ using reference::bounded_value, reference::judgement, reference::mp100, referenc
 
 namespace {
 
-dtype dtype_of(number_type t) { return *dtype_from_name(name_of(t)); }
+// Asked for each element. A type without memory has none of its own, and no output is of it.
+dtype dtype_of(number_type t) {
+  static constexpr auto k_types = [] {
+    std::array<dtype, std::size(k_type_names)> types{};
+    for (size_t i = 0; i < types.size(); ++i) types[i] = dtype_from_name(k_type_names[i]).value_or(dtype::f64);
+    return types;
+  }();
+  return k_types[static_cast<size_t>(t)];
+}
 
 uint8_t special_of(double x) {
   if (std::isnan(x)) return not_a_number;

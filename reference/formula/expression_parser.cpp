@@ -293,10 +293,11 @@ expr expression_parser::call(std::string function, position place) {
   const bool of_depth = of_contract_ && (function == "log2" || function == "ceil");
   const int wanted = of_depth ? 1 : arguments_of(function);
   if (wanted == 0) {
-    const std::string why = refusal_of(function);
+    const std::string why = refusal_of(function), nearest(nearest_function(function));
+    if (!why.empty()) fail(file_, place, function + ": " + why);
     fail(file_, place,
-         why.empty() ? "'" + function + "' is not a function; a tensor's subscripts stand in [ ]"
-                     : function + ": " + why);
+         "'" + function + "' is not a function; " +
+             (nearest.empty() ? "a tensor's subscripts stand in [ ]" : "did you mean '" + nearest + "'?"));
   }
   node n{.what = kind::call, .text = std::move(function)};
   expect("(");

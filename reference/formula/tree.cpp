@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "reference/formula/edit_distance.hpp"
 #include "reference/formula/parser.hpp"
 
 namespace warpcheck::formula {
@@ -221,11 +222,28 @@ int arguments_of(std::string_view function) {
   return f ? f->arguments : 0;
 }
 
+namespace {
+
+constexpr std::string_view k_reductions[] = {"sum",  "prod", "mean",   "max",    "min", "fmax",
+                                             "fmin", "any",  "argmax", "argmin", "all"};
+
+}  // namespace
+
 bool is_reduction(std::string_view name) {
-  for (const std::string_view known :
-       {"sum", "prod", "mean", "max", "min", "fmax", "fmin", "argmax", "argmin", "any", "all"})
-    if (name == known) return true;
-  return false;
+  return std::find(std::begin(k_reductions), std::end(k_reductions), name) != std::end(k_reductions);
+}
+
+std::string_view nearest_function(std::string_view name) {
+  constexpr size_t k_long = 5;  // of shorter names two changes leave too little
+  size_t best = name.size() < k_long ? 2 : 3;
+  std::string_view nearest;
+  const auto consider = [&](std::string_view known) {
+    const size_t now = edit_distance(name, known);
+    if (now < best) best = now, nearest = known;
+  };
+  for (const function_info& f : k_functions) consider(f.name);
+  for (const std::string_view known : k_reductions) consider(known);
+  return nearest;
 }
 
 expr meaning_of(std::string_view function) {

@@ -172,6 +172,8 @@ std::string scan_index(const expr& e);
 // Functions by name, with the number of their arguments; 0 for what is no function.
 int arguments_of(std::string_view function);
 bool is_reduction(std::string_view name);
+// The function or reduction that somebody who wrote `name` may have meant; "" where none is alike.
+std::string_view nearest_function(std::string_view name);
 // sigmoid, silu, relu and softplus are formulas themselves, of one parameter `x`; null for other functions.
 expr meaning_of(std::string_view function);
 // True of x[i] outside none, the name for what a reduction leaves out.

@@ -147,6 +147,8 @@ TEST(FormulaErrors, PointAtLineAndColumnAndNameWhatIsAllowed) {
       {"y[r, c] = dropout(x[r, c])",
        "f.op:2:11: dropout: random numbers have no exact value; give the mask as an input"},
       {"y[r, c] = frob(x[r, c])", "f.op:2:11: 'frob' is not a function; a tensor's subscripts stand in [ ]"},
+      {"y[r, c] = sigmiod(x[r, c])", "f.op:2:11: 'sigmiod' is not a function; did you mean 'sigmoid'?"},
+      {"y[r, c] = summ(k) x[r, k]", "f.op:2:11: 'summ' is not a function; did you mean 'sum'?"},
       {"y[r, c] = exp(x[r, c], 1)", "f.op:2:11: exp: it has 2 arguments, must have 1"},
       {"y[r] = x[r, 0]", "f.op:2:1: y: it has 1 indices, the output has 2 dimensions"},
       {"y[r, c] = x[r, c] @ 2", "f.op:2:19: the character '@' begins nothing of a formula"},

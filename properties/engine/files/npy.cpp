@@ -269,7 +269,7 @@ npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
   return array;
 }
 
-std::string write_npy(const std::string& path, const npy_array& array) {
+void write_npy(const std::string& path, const npy_array& array) {
   const char* const descr = array.type == dtype::f16    ? "<f2"
                             : array.type == dtype::f32  ? "<f4"
                             : array.type == dtype::f64  ? "<f8"
@@ -293,14 +293,11 @@ std::string write_npy(const std::string& path, const npy_array& array) {
   std::string text(k_magic);
   text += {'\x01', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   text += header;
-  text.append(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.write(reinterpret_cast<const char*>(array.bytes.data()), static_cast<std::streamsize>(array.bytes.size()));
   out.close();
   if (!out) throw environment_error(fmt::format("{}: it cannot be written", path));
-  sha256_hash hash;
-  hash.update(std::as_bytes(std::span(text)));
-  return hash.hex_digest();
 }
 
 }  // namespace warpcheck::engine

@@ -33,7 +33,7 @@ npy_array read_npy(const std::string& path, std::span<const dtype> allowed = k_n
 npy_array parse_npy(std::span<const std::byte> file, const std::string& name,
                     std::span<const dtype> allowed = k_npy_default_types);
 
-// Writes format version 1.0. Returns the SHA-256 of the file; throws environment_error if it cannot be written.
-std::string write_npy(const std::string& path, const npy_array& array);
+// Writes format version 1.0. Throws environment_error if the file cannot be written.
+void write_npy(const std::string& path, const npy_array& array);
 
 }  // namespace warpcheck::engine
