@@ -211,6 +211,9 @@ int formula_mutants(const mutants_options& o) {
       all.add(tried.back());
       nlohmann::json j = to_json(tried.back());
       j["operator"] = op;
+      j["file"] = f->file;
+      j["kernel"] = false;
+      j["expected"] = "any property";
       list.push_back(std::move(j));
     }
     print_formula_table(op, tried, score);
@@ -220,7 +223,7 @@ int formula_mutants(const mutants_options& o) {
   const int code = all.survived == 0 && all.killed > 0 ? k_pass : k_violation;
   fmt::print("{} mutants in {:.1f} s\n", list.size(), watch.seconds());
   if (!o.json.empty())
-    write_file(o.json, nlohmann::json{{"schema", "warpcheck-formula-mutants-1"},
+    write_file(o.json, nlohmann::json{{"schema", "warpcheck-mutants-1"},
                                       {"version", WARPCHECK_VERSION},
                                       {"cases", o.cases},
                                       {"killed", all.killed},

@@ -9,11 +9,16 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 
 WARPCHECK = os.environ["WARPCHECK"]
-FORMULAS = pathlib.Path(os.environ["WARPCHECK_SOURCE"]) / "formulas"
+SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
+FORMULAS = SOURCE / "formulas"
+sys.path.insert(0, str(SOURCE / "command/report"))
+
+from reporting import inputs  # noqa: E402
 
 
 def run(*arguments):
@@ -221,7 +226,7 @@ class Mutants(unittest.TestCase):
         code, output = self.mutants("rms_norm.op", "--cases", "20", "--json", result)
         self.assertEqual(code, 0, output)
         self.assertRegex(output, r"rms_norm.op: mutation score 100.0 % \((\d+) of \1\)")
-        found = json.loads(result.read_text())
+        found = inputs.of_schema(result, "warpcheck-mutants-1")  # as `warpcheck report` reads it
         self.assertGreater(found["killed"], 30)
         dropped = [m for m in found["mutants"] if m["change"].startswith("term dropped: y")]
         self.assertEqual([m["outcome"] for m in dropped], ["killed"])
