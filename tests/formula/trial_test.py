@@ -13,7 +13,7 @@ import unittest
 WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 PAGE = (SOURCE / "docs/formulas.md").read_text()
-(FORMULA,) = re.findall(r"```op\n(.*?)```", PAGE, re.DOTALL)
+FORMULA, EXAMPLES = re.findall(r"```op\n(.*?)```", PAGE, re.DOTALL)
 (KERNEL,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
 (COMMAND,) = re.findall(r"^warpcheck (verify rms_norm.op --source .*)$", PAGE, re.MULTILINE)
 
@@ -308,6 +308,13 @@ class Trials(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertRegex(output, r"within-error-bound +20 .* pass")
 
+    def test_the_ten_examples_of_the_page_are_operators(self):
+        (self.folder / "examples.op").write_text(EXAMPLES)
+        code, output = self.run_command("verify", "examples.op", "--cases", "4", "--size", "quick", "--property",
+                                        "within-error-bound", "--property", "every-element-used")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(len(re.findall(r"\.op: control: one precision lower is rejected", output)), 10, output)
+
     def test_each_fault_is_found(self):
         for name, (old, new, verdict) in FAULTS.items():
             with self.subTest(name):
@@ -429,6 +436,19 @@ class Trials(unittest.TestCase):
                     code, output = self.run_command(*arguments, "--fail-fast")
                     self.assertEqual(code, 1, output)
                     self.assertRegex(output, "violation|input_modified|nondeterministic")
+
+    def test_a_library_is_a_candidate_for_a_formula(self):
+        source = (SOURCE / "docs/bring_your_own/log_softmax.cpp").read_text()
+        self.assertEqual(source.count('"log_softmax"'), 1)
+        source = source.replace('"log_softmax"', '"log_softmax.op"')
+        for term, code in (("std::log1p(rest)", 0), ("std::log1p(rest) + 1e-5", 1)):
+            (self.folder / "mine.cpp").write_text(source.replace("std::log1p(rest)", term))
+            subprocess.run(["c++", "-std=c++17", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{SOURCE}",
+                            f"-I{SOURCE / 'docs/bring_your_own'}", "mine.cpp", "-o", "libmine.so"],
+                           cwd=self.folder, check=True)
+            found, output = self.run_command("verify", "log_softmax.op", "--candidate", "./libmine.so", "--device",
+                                             "cpu", "--cases", "10", "--shrink-seconds", "5")
+            self.assertEqual(found, code, output)
 
     def test_a_python_function_gets_elements_of_8_bits(self):
         for name, wrong in (("dequantise_rows", ("c_int8", "c_uint8")),
