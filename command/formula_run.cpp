@@ -137,39 +137,42 @@ formula::call_data call_of_files(const named_formula& f, const run_formula_optio
   return call;
 }
 
-void write_doubles(const std::string& path, std::vector<int64_t> shape, const std::vector<double>& values) {
+// An array of f64 whose elements are written in place.
+engine::npy_array doubles_of(std::vector<int64_t> shape) {
   if (shape.empty()) shape = {1};
   engine::npy_array a;
   a.type = dtype::f64;
   a.cols = shape.back();
-  a.rows = a.cols == 0 ? 0 : static_cast<int64_t>(values.size()) / a.cols;
+  a.rows = 1;
+  for (size_t k = 0; k + 1 < shape.size(); ++k) a.rows *= shape[k];
   a.shape = std::move(shape);
-  a.bytes.resize(values.size() * sizeof(double));
-  if (!values.empty()) std::memcpy(a.bytes.data(), values.data(), a.bytes.size());
-  engine::write_npy(path, a);
+  a.bytes.resize(static_cast<size_t>(a.rows * a.cols) * sizeof(double));
+  return a;
+}
+
+void set_double(engine::npy_array& a, int64_t i, double v) {
+  std::memcpy(a.bytes.data() + static_cast<size_t>(i) * sizeof v, &v, sizeof v);
 }
 
 void run_output(formula::evaluation& reference, const std::string& name, const std::string* exact_file,
                 const std::string* bound_file) {
-  const std::vector<int64_t> shape = reference.shape_of(name);
-  int64_t n = 1;
-  for (const int64_t d : shape) n *= d;
-  std::vector<double> exact(static_cast<size_t>(n)), bound(static_cast<size_t>(n));
+  engine::npy_array exact = doubles_of(reference.shape_of(name)), bound = exact;
+  const int64_t n = exact.rows * exact.cols;
   int64_t free = 0;
   double largest = 0;
   std::optional<progress_line> waiting(name);
   for (int64_t i = 0; i < n; ++i) {
     const formula::demand d = reference.demand_of(name, i);
-    exact[static_cast<size_t>(i)] = d.expected;
-    bound[static_cast<size_t>(i)] = d.bound;
+    set_double(exact, i, d.expected);
+    set_double(bound, i, d.bound);
     free += d.is_free;
     if (!d.is_free) largest = std::fmax(largest, d.bound);
   }
   waiting.reset();
-  fmt::print("{}: f64[{}], largest bound {:.4g}", name, fmt::join(shape, " x "), largest);
+  fmt::print("{}: f64[{}], largest bound {:.4g}", name, fmt::join(reference.shape_of(name), " x "), largest);
   if (free > 0) fmt::print(", {} elements without a bound", free);
-  if (exact_file) write_doubles(*exact_file, shape, exact), fmt::print(", exact values in {}", *exact_file);
-  if (bound_file) write_doubles(*bound_file, shape, bound), fmt::print(", bounds in {}", *bound_file);
+  if (exact_file) engine::write_npy(*exact_file, exact), fmt::print(", exact values in {}", *exact_file);
+  if (bound_file) engine::write_npy(*bound_file, bound), fmt::print(", bounds in {}", *bound_file);
   fmt::print("\n");
 }
 
