@@ -258,6 +258,7 @@ class planner {
           [f = f_](trial& t) { check_layout(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
     else
       leave_out("layout", "no tensor has rows, between which there could be gaps");
+    add_large_offset();
     add("dispatch-boundaries", "every variant that takes a call is right, and what is published is what runs", 10,
         any({.most = 300, .is_plain = true}),
         [f = f_](trial& t) { check_dispatch(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
@@ -280,6 +281,28 @@ class planner {
         any({.most = 8, .least = 2, .is_plain = true}), [](trial& t) { refuse_common(t); })
         .may_break_contract = true;
   }
+
+  void add_large_offset() {
+    const auto has_two_rows = [](const formula::tensor& t) { return t.shape.size() > 1; };
+    const auto has_rows = [&](const auto& list) { return std::any_of(list.begin(), list.end(), has_two_rows); };
+    if (!has_rows(f_->op.inputs) && !has_rows(f_->op.outputs))
+      return leave_out("large-offset", "no tensor has rows, which could lie far apart");
+    property& far = add(
+        "large-offset", "rows that lie more than 2^31 elements apart are right", 5,
+        [f = f_](const target& t, draw& d) {
+          trial_case c = draw_case(*f, t, d, {.most = 4, .least = 2, .is_plain = true});
+          for (tensor_spec& s : c.tensors)
+            if (s.shape.size() > 1 && s.rows() > 1 && s.rows() <= k_most_far_rows) s.ld = k_far_apart + d.between(0, 4);
+          return c;
+        },
+        judged());
+    far.holds = [](const trial_case& c) {
+      return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& s) { return s.ld >= k_far_apart; });
+    };
+  }
+
+  static constexpr int64_t k_far_apart = int64_t{1} << 31;
+  static constexpr int64_t k_most_far_rows = 16;  // of memory that is reserved and not used
 
   shared_formula f_;
   formula_structure structure_;
