@@ -283,14 +283,21 @@ class Foreign(unittest.TestCase):
         kernel = "//xfail:BOOGIE_ERROR\n//--blockDim=64 --gridDim=[2,3]\n__global__ void k(int* p, float x) {}\n"
         self.write("suite/testsuite/CUDA/fail_tests/race_on_shared/kernel.cu", kernel)
         self.write("suite/testsuite/CUDA/contract/kernel.cu", kernel + "void f() { __requires(true); }\n")
+        self.write("suite/testsuite/CUDA/tables/kernel.cu", kernel + "void f(curandStateMtgp32_t*);\n")
+        self.write("suite/testsuite/CUDA/groups/kernel.cu", kernel + "using namespace cooperative_groups;"
+                   " void f(grid_group g) { synchronize(g); }\n")
         self.write("command", "#!/usr/bin/env python3\nimport sys\nprint('error: ' + open(sys.argv[2]).read()"
                    ".replace('\\n', ' ')[-160:])\nsys.exit(2)\n")
         command = [sys.executable, FOREIGN, "--suite", "gpuverify", self.path("suite"), "--warpcheck",
                    self.path("command"), "--out", self.path("scores")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("| gpuverify | 1 |", done.stdout)
+        self.assertIn("| gpuverify | 2 |", done.stdout)
         self.assertIn("k<<<dim3(2, 3), dim3(64, 1), 0>>>(a0_0, a0_1);", done.stdout)
+        self.write("command", "#!/usr/bin/env python3\nimport sys\n"
+                   "print('error: ' + open(sys.argv[2]).read().partition('void f')[2][:60])\nsys.exit(2)\n")
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertIn("cooperative_groups::sync(g)", done.stdout)
 
 
 if __name__ == "__main__":
