@@ -23,7 +23,7 @@ struct operator_plugin {
 };
 
 // To be raised with every change of what plug-ins are compiled against.
-inline constexpr uint32_t k_plugin_abi = 2;
+inline constexpr uint32_t k_plugin_abi = 3;
 
 // Tells headers apart that differ although nobody raised the number.
 constexpr uint32_t plugin_layout() {
