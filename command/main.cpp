@@ -124,7 +124,8 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify
       ->add_option("--input", v.inputs,
                    "NAME=FILE.npy: judge the operator on your arrays instead of generated cases, one for each input; "
-                   "NAME=VALUE: a scalar. Without NAME= the file is the next input (may be repeated)")
+                   "FILE.npz: all of an archive, by their names; NAME=VALUE: a scalar. Without NAME= the file is the "
+                   "next input (may be repeated)")
       ->allow_extra_args(false);
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");

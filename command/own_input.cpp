@@ -12,6 +12,7 @@
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/npy.hpp"
+#include "properties/engine/files/npz.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -33,11 +34,29 @@ bool is_tensor_of(const std::vector<std::string>& ops, const std::string& name) 
   });
 }
 
+// Of an archive all arrays, each with its name.
+std::vector<std::string> without_archives(const std::vector<std::string>& given) {
+  std::vector<std::string> all;
+  for (const std::string& text : given) {
+    if (text.ends_with(".pt") || text.ends_with(".pth"))
+      throw usage_error(
+          fmt::format("input: '{}' holds Python objects, which are not read; write its tensors by numpy.savez as an "
+                      ".npz archive",
+                      text));
+    if (!text.ends_with(".npz")) {
+      all.push_back(text);
+      continue;
+    }
+    for (const std::string& name : npz_names(text)) all.push_back(fmt::format("{}={}:{}", name, text, name));
+  }
+  return all;
+}
+
 // FILE, NAME=FILE or NAME=VALUE.
-named_inputs sort_inputs(const std::vector<std::string>& given, const std::vector<std::string>& ops) {
+named_inputs sort_inputs(const std::vector<std::string>& texts, const std::vector<std::string>& ops) {
   named_inputs all;
   std::vector<std::string> seen;
-  for (const std::string& text : given) {
+  for (const std::string& text : without_archives(texts)) {
     const size_t equals = text.find('=');
     const bool is_named = equals != std::string::npos && equals > 0 && text.find('/') > equals;
     const std::string name = is_named ? text.substr(0, equals) : "", value = is_named ? text.substr(equals + 1) : text;

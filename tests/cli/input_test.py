@@ -127,6 +127,53 @@ class Arrays(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn("c[1,2]", again.stdout)
 
+    def run_archive(self, name, *options):
+        return subprocess.run([WARPCHECK, "verify", "matmul", "--device", "emulated", "--regressions", self.folder.name,
+                               "--input", self.path(name), *options], capture_output=True, text=True, timeout=300)
+
+    def test_archives_hold_the_arrays_of_a_call(self):
+        with open(self.path("product.cu"), "w") as f:
+            f.write(WRONG_PRODUCT)
+        numpy.savez(self.path("call.npz"), b=self.floats(7, 3), a=self.floats(5, 7))
+        for one in (["--input", f"bias={self.path('more.npz')}:bias"], []):
+            numpy.savez(self.path("more.npz"), other=self.floats(2), bias=self.floats(3))
+            r = self.run_archive("call.npz", *one)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertIn(" 15 elements compared", r.stdout)
+        r = self.run_archive("call.npz", "--source", self.path("product.cu"), "--entry", "product")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        line = next(line for line in r.stdout.splitlines() if "warpcheck replay" in line)
+        self.assertIn("call.npz:a", line)
+        again = subprocess.run([WARPCHECK, "replay", line.split("'")[1]], capture_output=True, text=True, timeout=300)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("c[1,2]", again.stdout)
+
+    def test_archives_that_cannot_be_read(self):
+        a, b = self.floats(5, 7), self.floats(7, 3)
+        numpy.savez(self.path("whole.npz"), a=a, b=b)
+        numpy.savez(self.path("half.npz"), a=a)
+        numpy.savez_compressed(self.path("small.npz"), a=a, b=b)
+        with open(self.path("whole.npz"), "rb") as f:
+            whole = f.read()
+        for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"a = 1"), ("call.pt", whole),
+                              ("moved.npz", whole[:200] + whole[210:])):
+            with open(self.path(name), "wb") as f:
+                f.write(content)
+        for name, said, *more in (
+            ("half.npz", "matmul: b is missing"),
+            ("half.npz", "whole.npz: it has no array 'c'; it has a, b", "--input", f"b={self.path('whole.npz')}:c"),
+            ("small.npz", "the array 'a' is compressed; numpy.savez writes it uncompressed"),
+            ("cut.npz", "it is no .npz archive"),
+            ("text.npz", "it is no .npz archive"),
+            ("moved.npz", "begins no"),
+            ("absent.npz", "it is not a file that can be read"),
+            ("call.pt", "holds Python objects, which are not read; write its tensors by numpy.savez"),
+        ):
+            with self.subTest(name=name, said=said):
+                r = self.run_archive(name, *more)
+                self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+                self.assertIn(said, r.stderr)
+
     def test_arrays_that_are_no_call(self):
         a, b = self.floats(5, 7), self.floats(7, 3)
         self.refused("matmul: b is missing, [k, n] f32, f16, bf16", "matmul", {"a": a})

@@ -13,6 +13,7 @@
 
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/files/npz.hpp"
 #include "properties/engine/files/sha256.hpp"
 
 namespace warpcheck::engine {
@@ -239,6 +240,8 @@ npy_array parse_npy(std::span<const std::byte> file, const std::string& name, st
 }
 
 npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
+  if (const npz_path member = split_npz_path(path); !member.name.empty())
+    return parse_npy(read_npz_member(member), path, allowed);
   // A pipe or a device would block or never end, so only regular files are opened.
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code))

@@ -27,7 +27,8 @@ constexpr dtype k_npy_default_types[] = {dtype::f32, dtype::f16, dtype::bf16};
 // Accepts one to four dimensions, C order, little-endian f2, f4, f8, i1, i4, i8, u1 for f16, f32, f64, i8, i32, i64,
 // u8 in `allowed`. NumPy has no bfloat16: two-byte void (as the ml_dtypes package saves it) is bf16, and so are the
 // bit patterns in a u2 array, unless u16 itself is allowed. One-byte void and u1 are e4m3 or e5m2 if one is allowed.
-// Throws usage_error that names the file, what was found and what is allowed.
+// Throws usage_error that names the file, what was found and what is allowed. A path "FILE.npz:NAME" is an array of an
+// archive (npz.hpp).
 npy_array read_npy(const std::string& path, std::span<const dtype> allowed = k_npy_default_types);
 // The same for the bytes of a file; `name` stands for it in messages.
 npy_array parse_npy(std::span<const std::byte> file, const std::string& name,

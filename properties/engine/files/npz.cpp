@@ -1,0 +1,129 @@
+#include "properties/engine/files/npz.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include "properties/engine/error.hpp"
+
+namespace warpcheck::engine {
+namespace {
+
+constexpr std::string_view k_end_of_directory = "PK\x05\x06", k_entry = "PK\x01\x02", k_local = "PK\x03\x04";
+constexpr size_t k_end_bytes = 22, k_entry_bytes = 46, k_local_bytes = 30;
+constexpr size_t k_most_comment = 65535;
+constexpr uint32_t k_in_zip64 = 0xffffffff;  // a size or place that stands elsewhere
+constexpr uint64_t k_most_archive_bytes = uint64_t{4} << 30;
+
+// Parts of the file by offset; every function throws where it ends before them.
+class zip_reader {
+ public:
+  zip_reader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
+
+  [[noreturn]] void fail(const std::string& what) const { throw usage_error(fmt::format("{}: {}", name_, what)); }
+
+  std::span<const std::byte> part(size_t at, size_t bytes) const {
+    if (at > file_.size() || bytes > file_.size() - at)
+      fail(fmt::format("the archive has {} bytes, but names bytes {} to {} of it", file_.size(), at, at + bytes));
+    return file_.subspan(at, bytes);
+  }
+  std::string_view text(size_t at, size_t bytes) const {
+    const auto p = part(at, bytes);
+    return {reinterpret_cast<const char*>(p.data()), p.size()};
+  }
+  uint32_t number(size_t at, size_t bytes) const {
+    uint32_t value = 0;
+    for (size_t i = 0; const std::byte b : part(at, bytes)) value |= std::to_integer<uint32_t>(b) << (8 * i++);
+    return value;
+  }
+
+  // Where the record begins that says where the directory is.
+  size_t end_of_directory() const {
+    if (file_.size() >= k_end_bytes)
+      for (size_t back = k_end_bytes; back <= std::min(file_.size(), k_end_bytes + k_most_comment); ++back)
+        if (text(file_.size() - back, 4) == k_end_of_directory) return file_.size() - back;
+    fail("it is no .npz archive: a ZIP file has a directory at its end");
+  }
+
+  npz_member member(size_t entry) const {
+    if (text(entry, 4) != k_entry) fail(fmt::format("byte {} of the archive begins no entry of its directory", entry));
+    std::string name(text(entry + k_entry_bytes, number(entry + 28, 2)));
+    const uint32_t method = number(entry + 10, 2), bytes = number(entry + 24, 4), local = number(entry + 42, 4);
+    if (!name.ends_with(".npy"))
+      fail(fmt::format("'{}' is no .npy file; an archive of numpy.savez has no other", name));
+    name.erase(name.size() - 4);
+    if (number(entry + 8, 2) & 1) fail(fmt::format("the array '{}' is encrypted", name));
+    if (method != 0) fail(fmt::format("the array '{}' is compressed; numpy.savez writes it uncompressed", name));
+    if (bytes == k_in_zip64 || local == k_in_zip64)
+      fail(fmt::format("the array '{}' lies beyond 4 GiB; give it as a .npy file", name));
+    if (text(local, 4) != k_local) fail(fmt::format("byte {} of the archive begins no file", local));
+    const size_t begin = local + k_local_bytes + number(local + 26, 2) + number(local + 28, 2);
+    return {std::move(name), part(begin, bytes)};
+  }
+  size_t entry_bytes(size_t entry) const {
+    return k_entry_bytes + number(entry + 28, 2) + number(entry + 30, 2) + number(entry + 32, 2);
+  }
+
+ private:
+  std::span<const std::byte> file_;
+  const std::string& name_;
+};
+
+std::vector<std::byte> read_archive(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code))
+    throw usage_error(fmt::format("{}: it is not a file that can be read; a .npz archive is needed", path));
+  const uint64_t bytes = std::filesystem::file_size(path, code);
+  if (code || bytes > k_most_archive_bytes)
+    throw usage_error(fmt::format("{}: it has {} bytes; at most {} are allowed; give its arrays as .npy files", path,
+                                  bytes, k_most_archive_bytes));
+  std::vector<std::byte> all(bytes);
+  std::ifstream in(path, std::ios::binary);
+  in.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(bytes));
+  if (!in) throw usage_error(fmt::format("{}: it cannot be read", path));
+  return all;
+}
+
+}  // namespace
+
+std::vector<npz_member> parse_npz(std::span<const std::byte> file, const std::string& name) {
+  const zip_reader zip(file, name);
+  const size_t end = zip.end_of_directory();
+  std::vector<npz_member> members;
+  size_t entry = zip.number(end + 16, 4);
+  for (uint32_t left = zip.number(end + 10, 2); left > 0; --left) {
+    members.push_back(zip.member(entry));
+    entry += zip.entry_bytes(entry);
+  }
+  return members;
+}
+
+std::vector<std::string> npz_names(const std::string& path) {
+  const std::vector<std::byte> file = read_archive(path);
+  std::vector<std::string> names;
+  for (const npz_member& m : parse_npz(file, path)) names.push_back(m.name);
+  return names;
+}
+
+npz_path split_npz_path(const std::string& path) {
+  constexpr std::string_view k_between = ".npz:";
+  const size_t at = path.rfind(k_between);
+  if (at == std::string::npos) return {path, ""};
+  return {path.substr(0, at + k_between.size() - 1), path.substr(at + k_between.size())};
+}
+
+std::vector<std::byte> read_npz_member(const npz_path& path) {
+  const std::vector<std::byte> file = read_archive(path.file);
+  std::vector<std::string> names;
+  for (const npz_member& m : parse_npz(file, path.file)) {
+    if (m.name == path.name) return {m.npy.begin(), m.npy.end()};
+    names.push_back(m.name);
+  }
+  throw usage_error(fmt::format("{}: it has no array '{}'; it has {}", path.file, path.name, fmt::join(names, ", ")));
+}
+
+}  // namespace warpcheck::engine
