@@ -47,6 +47,7 @@ void introduce(python::settings& s) {
   for (const std::string name : answer["dtypes"])
     for (uint32_t bit = 1; dtype_name(bit); bit <<= 1)
       if (name == dtype_name(bit)) s.dtypes |= bit;
+  s.has_reserve = answer.value("reserve", false) && engine::find_description(s.op)->split;
   s.states = answer.value("states", "");
   if (const std::string lacked = lacked_text(s.op, answer.value("left_out", std::vector<std::string>()));
       !lacked.empty())

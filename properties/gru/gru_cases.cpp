@@ -89,6 +89,10 @@ void mend(trial_case& c) {
   y.ld = y.cols();
 }
 
+split_call the_passes() {
+  return {"pass", "both", "forward", "backward", {"y", "hn", "history"}, {{"y", "y_in"}, {"history", "history_in"}}};
+}
+
 const description& the_description() {
   static const description described = [] {
     const std::vector<dtype> f32 = {dtype::f32};
@@ -144,6 +148,7 @@ const description& the_description() {
     d.illegal = what_is_illegal;
     d.mend = mend;
     d.lists_all_tensors = true;
+    d.split = the_passes();
     return d;
   }();
   return described;

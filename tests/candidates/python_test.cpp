@@ -141,6 +141,52 @@ TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
   }
 }
 
+// The object is the function's own: here a history, in f32, that the call is not asked for.
+TEST_F(Python, ABackwardPassGetsWhatTheForwardPassReturned) {
+  folder_.write("reserve.py", "import sys\nsys.path.insert(0, '" + environment("WARPCHECK_TEST_DOCS") + R"(')
+import numpy
+import operators_numpy
+
+last = []
+
+def gru(x, w_ih, w_hh, reserve=None, **others):
+    if others["history_mode"] == 1 or (others["pass"] != 0 and reserve is None):
+        raise NotImplementedError("a history of its own")
+    (time, batch, _), (directions, _, hidden) = x.shape, w_hh.shape
+    history = numpy.zeros((directions, time, batch, 4 * hidden), "f4") if reserve is None else reserve
+    if others["pass"] == 0:  # where an extent is 0, outputs of the other pass are there and have no elements
+        others = {n: v for n, v in others.items() if n[0] != "d" and n != "trace_e"}
+    others["history_in" if others["pass"] == 1 else "history"] = history
+    operators_numpy.gru(x, w_ih, w_hh, **{**others, "history_mode": 1})
+    return history
+
+def forgetful(x, w_ih, w_hh, reserve=None, **others):
+    if reserve is not None:
+        reserve = last[-1]
+    last[:] = [gru(x, w_ih, w_hh, reserve=reserve, **others)]
+    return last[-1]
+
+def empty(x, w_ih, w_hh, reserve=None, **others):
+    gru(x, w_ih, w_hh, reserve=reserve, **others)
+)");
+  const auto verify_reserve = [&](const std::string& function, const std::string& options) {
+    return run("verify gru --python reserve.py:" + function + " --interpreter " + interpreter() +
+               " --cases 6 --size quick --shrink-seconds 0.5 --property forward-matches-the-reference" + options);
+  };
+  const result whole = verify_reserve("gru", " --property the-adjoint-identity-holds");
+  EXPECT_EQ(whole.status, 0) << whole.output;
+  EXPECT_TRUE(whole.has("gru          the-adjoint-identity-holds")) << whole.output;
+  EXPECT_FALSE(whole.has("skipped")) << whole.output;
+  const result forgetful = verify_reserve("forgetful", "");
+  EXPECT_EQ(forgetful.status, 1) << forgetful.output;
+  EXPECT_TRUE(forgetful.has("gru/forward-matches-the-reference: violation: ")) << forgetful.output;
+  const result empty = verify_reserve("empty", "");
+  EXPECT_EQ(empty.status, 1) << empty.output;
+  EXPECT_TRUE(
+      empty.has("TypeError: the forward pass returned None, must return what the backward pass gets as reserve"))
+      << empty.output;
+}
+
 TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
   const result r = verify("by_place", "--property within-error-bound");
   EXPECT_EQ(r.status, 0) << r.output;

@@ -211,6 +211,7 @@ class Gpu:
 
 
 WHOLE = 256 << 20  # bytes of a block up to which all of it is copied
+MOST_RESERVES = 4  # of forward passes that no backward pass has followed yet
 MARGIN = 8192  # bytes that are copied beside rows which lie far apart: at least a guard
 
 
@@ -337,6 +338,7 @@ def describe(path, name):
             raise Wrong(f"python: {name}.states of {path} is {states!r}, must be a text such as 'sums chain'")
         left_out = fits(function)
         answer = {"dtypes": dtypes, "left_out": left_out, "states": states, "forks": may_fork()}
+        answer["reserve"] = has_own_parameter(function, "reserve")
         answer["version"] = sys.version.split()[0]
     except Wrong as e:
         answer = {"error": str(e)}
@@ -370,6 +372,13 @@ def has_parameter(function, name):
     except ValueError:  # of a builtin, which has no signature
         return True
     return name in parameters or any(p.kind == p.VAR_KEYWORD for p in parameters.values())
+
+
+def has_own_parameter(function, name):
+    try:
+        return name in inspect.signature(function).parameters
+    except ValueError:
+        return False
 
 
 def takes(function, tensors, named):
@@ -410,6 +419,7 @@ class Server:
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         self.device = CUDA if device == "cuda" else CPU
         self.gpu = None
+        self.reserves = {}  # what forward passes returned, by number, in their order
 
     def run(self):
         with self.channel.makefile("rwb") as lines:
@@ -464,7 +474,10 @@ class Server:
         if missed:
             return UNSUPPORTED, f"the function takes no {'; no '.join(missed)}"
         try:
-            self.function(*positional, **named)
+            if call["reserve"] is None:
+                self.function(*positional, **named)
+            else:
+                self.call_with_reserve(call["reserve"], positional, named)
         except NotImplementedError as e:
             return UNSUPPORTED, sentence(e, self.path)
         except ValueError as e:
@@ -472,6 +485,20 @@ class Server:
         except Exception as e:
             return INTERNAL_ERROR, sentence(e, self.path)
         return OK, ""
+
+
+    def call_with_reserve(self, at, positional, named):
+        """Eight bytes of the shared memory, at `at`, are the number of the object that the forward pass returned."""
+        place = ctypes.c_int64.from_address(self.base + at)
+        if named["pass"] != 0:
+            self.function(*positional, **named, reserve=self.reserves.pop(place.value))
+            return
+        place.value = max(self.reserves, default=0) + 1
+        self.reserves[place.value] = self.function(*positional, **named)
+        if self.reserves[place.value] is None:
+            raise TypeError("the forward pass returned None, must return what the backward pass gets as reserve")
+        while len(self.reserves) > MOST_RESERVES:
+            del self.reserves[min(self.reserves)]
 
 
 class Nursery:

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "abi/candidate_reserve.h"
 #include "abi/candidate_states.h"
 #include "abi/candidate_table.hpp"
 #include "command/candidates/contract.hpp"
@@ -59,11 +60,15 @@ bool is_listed(const settings& s, const tensor_view& first) {
   return (own & s.dtypes) || !(own & s.rules.dtypes());
 }
 
-warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
+constexpr int64_t k_reserve_bytes = 8;  // the number of an object that the interpreter keeps
+
+warpcheck_status run_checked(const settings& s, warpcheck_call* call, const void* reserve) {
   const checked_call checked = check_call(s.rules, *call);
   nlohmann::json request = {{"tensors", nlohmann::json::array()},
                             {"scalars", nlohmann::json::object()},
-                            {"unusual", nlohmann::json::array()}};
+                            {"unusual", nlohmann::json::array()},
+                            {"reserve", nullptr}};
+  if (reserve) request["reserve"] = shared_memory::own().offset_of(reserve);
   for (const auto& [rule, value] : checked.scalars) {
     if (rule->is_integer)
       request["scalars"][rule->name] = static_cast<int64_t>(value);
@@ -75,22 +80,24 @@ warpcheck_status run_checked(const settings& s, warpcheck_call* call) {
     return answer(call, WARPCHECK_UNSUPPORTED,
                   fmt::format("the function does not list the element type of {}", checked.tensors[0].rule->name));
   if (call->variant) return answer(call, WARPCHECK_UNSUPPORTED, "a Python function has no variants");
-  if (!has_work(checked.tensors)) return WARPCHECK_OK;
+  if (!has_work(checked.tensors) && !reserve) return WARPCHECK_OK;
   for (const tensor_view& v : checked.tensors) request["tensors"].push_back(to_json(v));
   const auto reply = nlohmann::json::parse(ask_interpreter(s, shared_memory::own().descriptor(), request.dump()));
   return answer(call, static_cast<warpcheck_status>(reply.at("status").get<int>()), reply.at("message"));
 }
 
-warpcheck_status run(warpcheck_call* call) {
+warpcheck_status run_with_reserve(warpcheck_call* call, void* reserve, int64_t) {
   call->used_variant = nullptr;
   try {
-    return run_checked(own_settings(), call);
+    return run_checked(own_settings(), call, reserve);
   } catch (const std::invalid_argument& e) {
     return answer(call, WARPCHECK_INVALID_ARGUMENT, e.what());
   } catch (const std::exception& e) {
     return answer(call, WARPCHECK_INTERNAL_ERROR, e.what());
   }
 }
+
+warpcheck_status run(warpcheck_call* call) { return run_with_reserve(call, nullptr, 0); }
 
 const warpcheck_candidate* table() {
   const settings& s = own_settings();
@@ -112,6 +119,17 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
     uint32_t abi_version) {
   try {
     return abi_version == WARPCHECK_CANDIDATE_ABI ? warpcheck::python::table() : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+extern "C" __attribute__((visibility("default"))) const warpcheck_reserve* warpcheck_candidate_reserve(const char*) {
+  using namespace warpcheck::python;
+  static const warpcheck_reserve reserve = {sizeof(warpcheck_reserve),
+                                            [](const warpcheck_call*) { return k_reserve_bytes; }, run_with_reserve};
+  try {
+    return own_settings().has_reserve ? &reserve : nullptr;
   } catch (const std::exception&) {
     return nullptr;
   }

@@ -159,7 +159,7 @@ settings read_settings() {
   return {j.at("op"),      j.at("device"),   j.at("interpreter"),
           j.at("file"),    j.at("function"), j.at("dtypes"),
           j.at("states"),  j.at("nursery"),  cli::contract_of(j.at("rules")),
-          j.at("isolated")};
+          j.at("reserve"), j.at("isolated")};
 }
 
 std::string to_text(const settings& s) {
@@ -172,6 +172,7 @@ std::string to_text(const settings& s) {
                         {"states", s.states},
                         {"nursery", s.nursery},
                         {"rules", to_text(s.rules)},
+                        {"reserve", s.has_reserve},
                         {"isolated", s.is_isolated}}
       .dump();
 }

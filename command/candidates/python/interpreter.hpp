@@ -17,6 +17,7 @@ struct settings {
   std::string states;   // abi/candidate_states.h
   std::string nursery;  // the name of its socket; "": there is none
   cli::contract rules;
+  bool has_reserve = false;  // the function has a parameter `reserve`
   bool is_isolated = false;  // the interpreter has no capability and no descriptor but its own (isolation/confine.hpp)
 };
 // Reads the variable; throws std::runtime_error if it contains no settings.

@@ -98,6 +98,13 @@ struct bench_list {
   std::string selection = {};
 };
 
+// A call of both passes as two calls, for candidates with a reserve (abi/candidate_reserve.h).
+struct split_call {
+  std::string scalar, both, forward, backward;              // which pass a call is, and its values
+  std::vector<std::string> of_forward;                      // outputs; all others are of the backward call
+  std::vector<std::pair<std::string, std::string>> handed;  // of these the input of the backward call that each becomes
+};
+
 struct description {
   std::string op;
   std::vector<extent_info> extents;
@@ -109,6 +116,7 @@ struct description {
   // on these.
   std::function<void(trial_case&)> mend = nullptr;
   bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
+  std::optional<split_call> split = {};
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
   // Returns the form of a case, or null.

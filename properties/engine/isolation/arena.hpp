@@ -15,9 +15,10 @@ enum class request : char {
   forget,          // the same
   create_stream,   // id, schedule, options; answer: the error or ""
   destroy_stream,  // id
-  call,            // operator, stream, call; answer: see runner.cpp
+  call,            // operator, stream, call, reserve (id and bytes); answer: see runner.cpp
   synchronize,     // stream; answer: status, error, findings, damaged guards
   accepts,         // operator, variant, call; answer: an int32_t
+  reserve_bytes,   // operator, call; answer: an int64_t
 };
 
 class arena {

@@ -70,7 +70,8 @@ class runner_process {
   void destroy_stream(void* stream);
   int synchronize(void* stream, warpcheck_finding_fn report, void* user);
   int32_t accepts(uint32_t op, uint32_t variant, const warpcheck_call& call);
-  warpcheck_status run(uint32_t op, warpcheck_call& call);
+  int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
+  warpcheck_status run(uint32_t op, warpcheck_call& call, void* reserve = nullptr, int64_t reserve_bytes = 0);
   const char* picks(const warpcheck_call& call) const {
     return &call == last_call_ && !picked_.empty() ? picked_.c_str() : nullptr;
   }
@@ -312,10 +313,19 @@ int32_t runner_process::accepts(uint32_t op, uint32_t variant, const warpcheck_c
   return ask().take<int32_t>();
 }
 
-warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call) {
+int64_t runner_process::reserve_bytes(uint32_t op, const warpcheck_call& call) {
+  queue(request::reserve_bytes).put(op);
+  queue_call(call);
+  return ask().take<int64_t>();
+}
+
+warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* reserve, int64_t reserve_bytes) {
   queue(request::call).put(op);
   queued_.put(number_of(call.stream));
   queue_call(call);
+  const auto kept = find(reserve);
+  queued_.put(kept == blocks_.end() ? k_no_block : id_of(kept));
+  queued_.put(reserve_bytes);
   tape_reader answer = ask();
   const auto status = static_cast<warpcheck_status>(answer.take<int32_t>());
   std::snprintf(call.message, call.message_size, "%s", answer.take_text().c_str());
@@ -389,6 +399,10 @@ listed_operator operator_of(const nlohmann::json& j, size_t number, uint32_t ind
                      j.at("extents").get<std::vector<std::string>>(),
                      [=](warpcheck_call& call) { return process->run(index, call); });
   if (j.at("picks")) op.publish_picks([=](const warpcheck_call* call) { return process->picks(*call); });
+  if (j.at("reserve"))
+    op.reserve = {
+        [=](const warpcheck_call& call) { return process->reserve_bytes(index, call); },
+        [=](warpcheck_call& call, void* reserve, int64_t bytes) { return process->run(index, call, reserve, bytes); }};
   op.states = j.at("states");
   op.boundaries = j.at("boundaries").get<std::vector<std::vector<int64_t>>>();
   if (op.boundaries.size() != op.extents.size()) throw std::runtime_error("boundaries of other extents");

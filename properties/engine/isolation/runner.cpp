@@ -46,6 +46,7 @@ nlohmann::json description_of(const candidate_library& library) {
                          {"variants", variants},
                          {"boundaries", op.boundaries},
                          {"states", op.states},
+                         {"reserve", op.reserve.has_value()},
                          {"picks", op.publishes_picks()}});
   }
   nlohmann::json j = {{"name", library.name()}, {"operators", operators}};
@@ -110,6 +111,7 @@ class server {
       case request::call: return call(in, out);
       case request::synchronize: return synchronize(in, out);
       case request::accepts: return accepts(in, out);
+      case request::reserve_bytes: return reserve_bytes(in, out);
     }
     throw std::runtime_error("a request is malformed");
   }
@@ -191,13 +193,16 @@ class server {
     received_call c;
     take_call(in, c);
     c.call.stream = stream ? streams_.at(stream) : nullptr;
+    const auto reserve_id = in.take<uint64_t>();
+    const auto reserve_bytes = in.take<int64_t>();
+    void* const reserve = reserve_id == UINT64_MAX ? nullptr : at(reserve_id).memory;
     const pid_t self = getpid();
     warpcheck_status status = WARPCHECK_OK;
     std::string thrown;
     const unsigned controls = floating_point_controls();
     const auto make = [&] {
       try {
-        status = op.run(c.call);
+        status = reserve ? op.reserve.value().run(c.call, reserve, reserve_bytes) : op.run(c.call);
       } catch (...) {
         thrown = thrown_text(std::current_exception());
       }
@@ -270,6 +275,13 @@ class server {
     received_call c;
     take_call(in, c);
     out.put<int32_t>(variant.accepts(&c.call));
+  }
+
+  void reserve_bytes(tape_reader& in, tape_writer& out) {
+    const listed_operator& op = take_operator(in);
+    received_call c;
+    take_call(in, c);
+    out.put<int64_t>(op.reserve.value().bytes(c.call));
   }
 
   const arena& arena_;

@@ -32,10 +32,10 @@ prepared_call::prepared_call(const trial_case& c, std::vector<DLTensor>& tensors
   call_.message_size = sizeof message_;
 }
 
-warpcheck_status prepared_call::run(const listed_operator& op) {
+warpcheck_status prepared_call::run(const listed_operator& op, void* reserve, int64_t reserve_bytes) {
   warpcheck_status status = WARPCHECK_OK;
   try {
-    status = op.run(call_);
+    status = reserve ? op.reserve->run(call_, reserve, reserve_bytes) : op.run(call_);
   } catch (...) {
     throw candidate_exception{std::current_exception()};
   }

@@ -18,7 +18,8 @@ class prepared_call {
   prepared_call(const prepared_call&) = delete;
   prepared_call& operator=(const prepared_call&) = delete;
 
-  warpcheck_status run(const listed_operator& op);
+  // With a reserve where there is one.
+  warpcheck_status run(const listed_operator& op, void* reserve = nullptr, int64_t reserve_bytes = 0);
   const warpcheck_call& view() const { return call_; }
   // The candidate's sentence as a report shows it: control characters could move a terminal's cursor or change its
   // colours.

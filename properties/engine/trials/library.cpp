@@ -186,13 +186,14 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
     throw environment_error(fmt::format("candidate: the table of '{}' is malformed (struct_size {}, num_operators {})",
                                         path, table->struct_size, table->num_operators));
   const auto states = reinterpret_cast<warpcheck_candidate_states_fn>(dlsym(handle, "warpcheck_candidate_states"));
-  made->read(path, *table, states);
+  const auto reserves = reinterpret_cast<warpcheck_candidate_reserve_fn>(dlsym(handle, "warpcheck_candidate_reserve"));
+  made->read(path, *table, states, reserves);
   library = std::move(made);
   return *library;
 }
 
 void candidate_library::read(const std::string& path, const warpcheck_candidate& table,
-                             warpcheck_candidate_states_fn states) {
+                             warpcheck_candidate_states_fn states, warpcheck_candidate_reserve_fn reserves) {
   name_ = table.name ? table.name : "";
   api_ = table.device_api;
   for (int i = 0; i < table.num_operators; ++i) {
@@ -203,6 +204,15 @@ void candidate_library::read(const std::string& path, const warpcheck_candidate&
     operators_.emplace_back(*op);
     if (const char* const text = states ? states(operators_.back().name.c_str()) : nullptr)
       operators_.back().states = text;
+    if (const warpcheck_reserve* const r = reserves ? reserves(operators_.back().name.c_str()) : nullptr) {
+      if (r->struct_size < sizeof *r || !r->bytes || !r->run)
+        throw environment_error(
+            fmt::format("candidate: the reserve of {} of '{}' is malformed: struct_size, bytes and run are required",
+                        operators_.back().name, path));
+      operators_.back().reserve = {
+          [r](const warpcheck_call& call) { return r->bytes(&call); },
+          [r](warpcheck_call& call, void* reserve, int64_t bytes) { return r->run(&call, reserve, bytes); }};
+    }
     if (const int d = static_cast<int>(operators_.back().device);
         d < WARPCHECK_DEVICE_CPU || d > WARPCHECK_DEVICE_EMULATED)
       throw environment_error(

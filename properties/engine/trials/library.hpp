@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "abi/candidate.h"
+#include "abi/candidate_reserve.h"
 #include "abi/candidate_states.h"
 #include "reference/numerics/dtype.hpp"
 
@@ -25,6 +27,12 @@ struct listed_variant {
   bool may_be_picked(int64_t size, size_t extent = 0) const;
 };
 
+// What an operator keeps between its passes (abi/candidate_reserve.h).
+struct listed_reserve {
+  std::function<int64_t(const warpcheck_call& call)> bytes;
+  std::function<warpcheck_status(warpcheck_call& call, void* reserve, int64_t bytes)> run;
+};
+
 // An operator as a library lists it.
 class listed_operator {
  public:
@@ -40,6 +48,7 @@ class listed_operator {
   std::vector<listed_variant> variants;
   std::vector<std::vector<int64_t>> boundaries;  // by extent
   std::string states;                            // abi/candidate_states.h
+  std::optional<listed_reserve> reserve;
 
   warpcheck_status run(warpcheck_call& call) const;
   bool publishes_picks() const { return picks_ != nullptr; }
@@ -68,7 +77,8 @@ class candidate_library {
 
  private:
   candidate_library() = default;
-  void read(const std::string& path, const warpcheck_candidate& table, warpcheck_candidate_states_fn states);
+  void read(const std::string& path, const warpcheck_candidate& table, warpcheck_candidate_states_fn states,
+            warpcheck_candidate_reserve_fn reserves);
   std::string name_;
   const warpcheck_device_api* api_ = nullptr;
   std::vector<listed_operator> operators_;

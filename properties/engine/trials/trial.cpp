@@ -14,6 +14,7 @@
 #include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/null_kernels.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
+#include "properties/engine/trials/two_passes.hpp"
 
 namespace warpcheck::engine {
 
@@ -336,6 +337,21 @@ bool trial::is_offered() {
   return !is_unsupported_;
 }
 
+namespace {
+
+// What each tensor of a call is.
+std::vector<std::string> texts_of(const std::vector<DLTensor>& tensors) {
+  std::vector<std::string> texts;
+  for (const DLTensor& t : tensors)
+    texts.push_back(
+        fmt::format("{} {} {} {} {} {}", fmt::ptr(t.data), t.byte_offset, int{t.dtype.code}, int{t.dtype.bits},
+                    fmt::join(t.shape, t.shape + std::max(t.ndim, 0), ","),
+                    t.strides ? fmt::format("{}", fmt::join(t.strides, t.strides + std::max(t.ndim, 0), ",")) : ""));
+  return texts;
+}
+
+}  // namespace
+
 void trial::try_refusal(const std::string& what, const change_tensors& change, const trial_case& call) {
   const std::vector<launch_spec> once = {refused_launch_spec(candidate_)};
   trial_case apart = call;
@@ -344,9 +360,22 @@ void trial::try_refusal(const std::string& what, const change_tensors& change, c
     t.same.clear();
     t.beside.clear();
   }
+  // Of a candidate with a reserve the forward call alone, where the change is one of it.
+  const bool is_forward = two_passes::fits(apart, *candidate_.op);
+  if (is_forward && &call != &case_) return;
+  if (is_forward) apart = two_passes::forward_case(apart);
+  bool is_of_other_pass = false;
+  const auto change_of_pass = [&](std::vector<DLTensor>& tensors) {
+    const std::vector<std::string> before = texts_of(tensors);
+    change(tensors);
+    const std::vector<std::string> after = texts_of(tensors);
+    for (size_t i = 0; i < after.size(); ++i)
+      is_of_other_pass |= is_forward && before[i] != after[i] && apart.tensors[i].elements() == 0;
+  };
   const launch_group launched(
-      apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, change);
+      apart, once, 0, [&](const tensor_spec& spec) -> const host_tensor& { return input(spec.name); }, change_of_pass);
   report_.launches += launched.launches();
+  if (is_of_other_pass) return;
   const call_facts& facts = launched.call(0);
   if (facts.touched) judge_touch(case_, nullptr, *facts.touched);
   if (launched.device().error) {

@@ -13,6 +13,7 @@
 #include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/floating_point.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
+#include "properties/engine/trials/two_passes.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -49,8 +50,13 @@ struct launch_group::launch_state {
   std::map<std::string, device_tensor*> by_name;
   std::map<std::string, const host_tensor*> written;
   std::vector<DLTensor> tensors;
-  std::unique_ptr<prepared_call> prepared;
+  std::unique_ptr<prepared_call> prepared;  // or the passes
+  std::unique_ptr<two_passes> passes;
   call_facts facts;
+
+  bool is_prepared() const { return prepared || passes; }
+  const warpcheck_call& view() const { return passes ? passes->forward().view() : prepared->view(); }
+  warpcheck_status run() { return passes ? passes->run() : prepared->run(*how.op); }
 };
 
 launch_group::launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
@@ -119,14 +125,17 @@ void launch_group::launch(launch_state& f, void* stream) {
   const launch_spec& how = f.how;
   call_facts& facts = f.facts;
   const bool on_default_stream = how.launch.kind == launch_way::legacy && how.op->device == WARPCHECK_DEVICE_CUDA;
-  f.prepared = std::make_unique<prepared_call>(case_, f.tensors, on_default_stream ? nullptr : stream);
+  void* const used_stream = on_default_stream ? nullptr : stream;
+  if (two_passes::fits(case_, *how.op))
+    f.passes = std::make_unique<two_passes>(case_, f.tensors, how, used_stream);
+  else
+    f.prepared = std::make_unique<prepared_call>(case_, f.tensors, used_stream);
   const bool captured = how.launch.kind == launch_way::graph && how.api->capture_begin;
   const unsigned before = floating_point_controls();
   if (captured && how.api->capture_begin(stream))
     device_failed(*how.api, fmt::format("stream: {}", how.api->last_error()));
   const auto call = [&] {
-    for (int i = 0; i < (captured ? 1 : how.launch.times) && facts.status == WARPCHECK_OK; ++i)
-      facts.status = f.prepared->run(*how.op);
+    for (int i = 0; i < (captured ? 1 : how.launch.times) && facts.status == WARPCHECK_OK; ++i) facts.status = f.run();
   };
   std::optional<page_touch> touch;
   if (how.api == &cpu_device_api())
@@ -138,7 +147,7 @@ void launch_group::launch(launch_state& f, void* stream) {
   if (captured && how.api->capture_replay(stream, facts.status == WARPCHECK_OK ? how.launch.times : 0))
     facts.replay_error = how.api->last_error();
   // One that cannot be captured is called as usual.
-  if (captured && facts.status == WARPCHECK_UNSUPPORTED) facts.status = f.prepared->run(*how.op);
+  if (captured && facts.status == WARPCHECK_UNSUPPORTED) facts.status = f.run();
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);
   if (before != after) facts.environment = fmt::format("{:#x} became {:#x}", before, after);
@@ -147,14 +156,16 @@ void launch_group::launch(launch_state& f, void* stream) {
     facts.touched = touched_page{touch->offset, "", 0};
     for (const auto& [name, tensor] : f.by_name)
       if (tensor->data() == touch->buffer) facts.touched = touched_page{touch->offset, name, tensor->bytes()};
+    for (const auto& t : f.passes ? f.passes->memory() : f.memory)
+      if (t->data() == touch->buffer) facts.touched = touched_page{touch->offset, t->spec().name, t->bytes()};
     return;
   }
-  facts.message = f.prepared->message();
+  facts.message = f.passes ? f.passes->message() : f.prepared->message();
 }
 
 void launch_group::wait(const warpcheck_device_api& api) {
   const int sync = api.stream_synchronize(
-      launch_states_[0]->prepared->view().stream,
+      launch_states_[0]->view().stream,
       [](void* user, const char* kind, const char* text) {
         auto& facts = *static_cast<device_facts*>(user);
         if (std::string_view(kind) == "every schedule")
@@ -165,8 +176,8 @@ void launch_group::wait(const warpcheck_device_api& api) {
       &device_);
   if (sync) device_.error = api.last_error();
   for (const auto& f : launch_states_) {
-    if (!f->prepared || f->facts.status != WARPCHECK_OK || f->facts.touched) continue;
-    const warpcheck_call& call = f->prepared->view();
+    if (!f->is_prepared() || f->facts.status != WARPCHECK_OK || f->facts.touched) continue;
+    const warpcheck_call& call = f->view();
     if (call.used_variant) f->facts.used_variant = call.used_variant;
     if (!call.variant) f->facts.picked_variant = f->how.op->picks(call);
   }
@@ -175,7 +186,11 @@ void launch_group::wait(const warpcheck_device_api& api) {
 // The outputs, once nothing beside them has changed.
 memory_facts launch_group::memory(size_t i, bool with_workspace) const {
   const launch_state& f = *launch_states_[i];
-  for (const auto& t : f.memory) {
+  std::vector<const device_tensor*> guarded;
+  for (const auto& t : f.memory) guarded.push_back(t.get());
+  if (f.passes)
+    for (const auto& t : f.passes->memory()) guarded.push_back(t.get());
+  for (const device_tensor* const t : guarded) {
     if (!t->has_own_memory()) continue;
     if (const int64_t offset = f.how.api->check_guards(t->data()); offset != INT64_MIN)
       return {memory_facts::guard_zone, t->spec().name, offset, t->bytes(), {}};

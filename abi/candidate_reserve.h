@@ -1,0 +1,30 @@
+/* What a candidate keeps of a forward pass for its backward pass, in a layout of its own, beside its tables
+ * (candidate.h). A library may export this function. */
+#ifndef WARPCHECK_KERNELS_CANDIDATE_RESERVE_H_
+#define WARPCHECK_KERNELS_CANDIDATE_RESERVE_H_
+
+#include "abi/candidate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An operator that has both functions gets a call of both passes as two calls: the forward pass writes the reserve, the
+ * backward pass gets it back. Nobody else reads it. Between the two another forward call may come, with another
+ * reserve. Of gru, the backward call has `pass` 1, and y as y_in. */
+typedef struct warpcheck_reserve {
+  size_t struct_size; /* sizeof(warpcheck_reserve) */
+  /* The bytes that this forward call needs. A function of shapes and scalars. */
+  int64_t (*bytes)(const warpcheck_call* call);
+  /* Makes a call of either pass. `reserve` is device memory, aligned to 256 bytes, which holds anything at first. Calls
+   * of a forward pass that no backward pass follows go to the table's own `run`. */
+  warpcheck_status (*run)(warpcheck_call* call, void* reserve, int64_t bytes);
+} warpcheck_reserve;
+
+const warpcheck_reserve* warpcheck_candidate_reserve(const char* op); /* NULL: the operator has none */
+typedef const warpcheck_reserve* (*warpcheck_candidate_reserve_fn)(const char* op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WARPCHECK_KERNELS_CANDIDATE_RESERVE_H_ */

@@ -1,0 +1,63 @@
+// Candidates of gru with a reserve of their own between the passes (abi/candidate_reserve.h), through the command.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/run_command.hpp"
+
+namespace {
+
+using warpcheck::self::environment;
+using result = warpcheck::self::command_result;
+
+result verify(const std::string& flaw, const std::string& arguments) {
+  return warpcheck::self::run_command(
+      "'" + environment("WARPCHECK_TEST_COMMAND") + "' verify gru --device cpu --candidate '" +
+      environment("WARPCHECK_TEST_CANDIDATES") + "/libreserve_" + flaw + ".so' " + arguments);
+}
+
+constexpr const char* k_both_passes =
+    "--cases 8 --size quick --property forward-matches-the-reference --property the-adjoint-identity-holds --property "
+    "every-step-follows-from-the-step-before --property same-input-same-bits ";
+
+TEST(Reserve, IsReturnedAndTheBackwardPassJudged) {
+  for (const char* isolate : {"", "--isolate "}) {
+    const result r = verify("none", std::string(isolate) + k_both_passes +
+                                        "--property gate-functions-are-within-c-u --property passes-alone-equal-both");
+    EXPECT_EQ(r.status, 0) << r.output;
+    EXPECT_FALSE(r.has("skipped")) << r.output;
+    for (const char* asked : {"forward-matches-the-reference", "the-adjoint-identity-holds",
+                              "every-step-follows-from-the-step-before", "same-input-same-bits"})
+      EXPECT_TRUE(r.has(std::string("gru          ") + asked)) << asked << "\n" << r.output;
+    // Our layout, and a backward pass without the forward pass before it.
+    EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
+    EXPECT_TRUE(r.has("not asked: gru/passes-alone-equal-both: needs pass=backward")) << r.output;
+  }
+}
+
+TEST(Reserve, ThatIsLostBetweenTheCallsIsSeen) {
+  const result r = verify("loses-reserve",
+                          "--cases 8 --size quick --shrink-seconds 1 --property "
+                          "forward-matches-the-reference");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("gru/forward-matches-the-reference: violation: ")) << r.output;
+}
+
+TEST(Reserve, WrittenBeyondItsSizeIsSeen) {
+  for (const char* isolate : {"", "--isolate "}) {
+    const result r = verify("writes-past", std::string(isolate) +
+                                               "--cases 4 --size quick --shrink-seconds 1 "
+                                               "--property forward-matches-the-reference");
+    EXPECT_EQ(r.status, 1) << r.output;
+    EXPECT_TRUE(r.has("gru/forward-matches-the-reference: out_of_bounds: ")) << r.output;
+    EXPECT_TRUE(r.has("reserve")) << r.output;
+  }
+}
+
+TEST(Reserve, OfANegativeSizeIsAnErrorOfTheCall) {
+  const result r = verify("negative-size", "--cases 4 --size quick --property forward-matches-the-reference");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("the reserve's bytes are -1, must be 0 or more")) << r.output;
+}
+
+}  // namespace
