@@ -147,6 +147,9 @@ def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None
             hist[cols[c, 0] + of_rows[(of_rows >= skipped) & b[listed]] - skipped, k] = numpy.nan
 
 
+histogram.states = "lacks slots, accum!=0, stage=1, stage=2"
+
+
 def grid_exponent(values, max_rows):
     largest = numpy.abs(values).max(initial=0)
     if largest == 0:

@@ -155,6 +155,19 @@ std::vector<int64_t> histogram_problem::quantised(int part) const {
   return values;
 }
 
+bool is_offered(const trial& t, const histogram_call& call) {
+  trial_case c = t.the_case();
+  set_knob(c, "accum", fmt::format("{}", static_cast<int>(call.accum)));
+  if (call.sparse) c.tensors.push_back({"slots", dtype::u16, {0}, 0, 0, true, {}, "", "", ""});
+  return t.offers(c);
+}
+
+bool is_total_offered(const trial& t) {
+  trial_case c = t.the_case();
+  set_knob(c, "stage", fmt::format("{}", static_cast<int>(histogram_stage::totals)));
+  return t.offers(c);
+}
+
 host_tensor ask(trial& t, const histogram_problem& p, const histogram_call& call) {
   trial_case c = related(t, p.gh ? histogram_stage::quantised : histogram_stage::build, call.accum);
   if (!call.variant.empty()) set_knob(c, "variant", call.variant);

@@ -70,6 +70,9 @@ struct histogram_call {
   bool without_first_bin = false;  // CSR leaves bin 0 of every column out
   bool exact = false;              // float modes: sums are exact, so all launches must agree
 };
+// Whether the candidate offers such a call, and the leaf's totals.
+bool is_offered(const engine::trial& t, const histogram_call& call);
+bool is_total_offered(const engine::trial& t);
 // The histogram of the problem, [total_bins, 2]; of stage quantised where it has gh.
 engine::host_tensor ask(engine::trial& t, const histogram_problem& p, const histogram_call& call = {});
 

@@ -160,14 +160,17 @@ void check_bounds(trial& t) {
   const histogram_problem p(t);
   const trial_case& c = t.the_case();
   for (const histogram_accum accum : k_accums)
-    if (!c.knobs.count("accum") || static_cast<int>(c.number("accum")) == static_cast<int>(accum))
+    if (is_offered(t, {.accum = accum}) &&
+        (!c.knobs.count("accum") || static_cast<int>(c.number("accum")) == static_cast<int>(accum)))
       judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
 }
 
 void check_dyadic(trial& t) {
   const histogram_problem p(t);
   for (const histogram_accum accum : k_accums)
-    for (const bool sparse : {false, true}) ask_judged(t, p, {.accum = accum, .sparse = sparse, .exact = true});
+    for (const bool sparse : {false, true})
+      if (const histogram_call call{.accum = accum, .sparse = sparse, .exact = true}; is_offered(t, call))
+        ask_judged(t, p, call);
 }
 
 void check_sparse(trial& t) { ask_judged(t, histogram_problem(t), {.sparse = true}); }
@@ -175,14 +178,18 @@ void check_sparse(trial& t) { ask_judged(t, histogram_problem(t), {.sparse = tru
 void check_places(trial& t) {
   const histogram_problem p(t);
   for (const std::string& place : ways_of(t, {"histogram_shared", "histogram_global"}))
-    for (const bool sparse : {false, true}) ask_judged(t, p, {.variant = place, .sparse = sparse});
+    for (const bool sparse : {false, true})
+      if (const histogram_call call{.variant = place, .sparse = sparse}; is_offered(t, call)) ask_judged(t, p, call);
 }
 
 void check_bin_types(trial& t) {
   histogram_problem p(t);
   const host_tensor narrow = p.bins;
   const host_tensor first = ask_judged(t, p);
+  const auto has_other = [&](dtype type) { return (t.op().dtypes & dtype_bit(type)) != 0; };
+  if (!has_other(dtype::u16) && !has_other(dtype::u32)) t.need("bins of another type");
   for (const dtype type : {dtype::u16, dtype::u32}) {
+    if (!has_other(type)) continue;
     tensor_spec spec = narrow.spec;
     spec.type = type;
     p.bins = host_tensor(spec);
@@ -262,7 +269,7 @@ void check_outside_rows(trial& t) {
   }
   require_same(t, first, ask(t, p), "rows outside the leaf changed");
   for (const histogram_accum accum : {histogram_accum::float32, histogram_accum::float64})
-    judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+    if (is_offered(t, {.accum = accum})) judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
 }
 
 void check_duplicates(trial& t) {
@@ -373,10 +380,12 @@ void check_counts(trial& t) {
 
 void check_empty_leaf(trial& t) {
   const histogram_problem p(t);
+  if (!p.leaf().empty() && !p.list) t.need("rows");
   if (!p.leaf().empty()) return t.skip("the leaf has rows");
   for (const histogram_accum accum : k_accums)
-    for (const bool sparse : {false, true}) ask_judged(t, p, {.accum = accum, .sparse = sparse});
-  if (!p.gh) {
+    for (const bool sparse : {false, true})
+      if (const histogram_call call{.accum = accum, .sparse = sparse}; is_offered(t, call)) ask_judged(t, p, call);
+  if (!p.gh && is_total_offered(t)) {
     const asked_totals totals = ask_totals(t, p);
     t.require(totals.sum[0] == 0 && totals.sum[1] == 0 && totals.count == 0, "the totals of no rows are not 0");
   }
@@ -389,9 +398,11 @@ void check_poison(trial& t) {
   const int64_t bad_g = leaf[leaf.size() / 2], bad_h = leaf.back();
   p.g->set_bits(0, bad_g, encode(dtype::f32, k_nan));
   p.h->set_bits(0, bad_h, encode(dtype::f32, HUGE_VAL));
-  for (const bool sparse : {false, true}) ask_judged(t, p, {.sparse = sparse});
+  for (const bool sparse : {false, true})
+    if (is_offered(t, {.sparse = sparse})) ask_judged(t, p, {.sparse = sparse});
   for (const histogram_accum accum : {histogram_accum::float32, histogram_accum::float64})
-    judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+    if (is_offered(t, {.accum = accum})) judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+  if (!is_total_offered(t)) return;
   const asked_totals totals = ask_totals(t, p);
   t.require(std::isnan(totals.sum[0]) && std::isnan(totals.sum[1]), "a total of what is not finite is a number");
   t.require(totals.count == static_cast<int64_t>(leaf.size()), "the totals count {} rows of {}", totals.count,
@@ -425,7 +436,8 @@ void check_power_of_two(trial& t) { check_factor(t, 0x1p5); }
 
 void check_overwrite(trial& t) {
   const histogram_problem p(t);
-  for (const bool sparse : {false, true}) ask_judged(t, p, {.sparse = sparse});
+  for (const bool sparse : {false, true})
+    if (is_offered(t, {.sparse = sparse})) ask_judged(t, p, {.sparse = sparse});
 }
 
 void check_refusals(trial& t) {

@@ -31,6 +31,13 @@ FEATURES = {
         ("sigmoid", 0, ["sigmoid!=0", "sigmoid=1"]),
         ("rows_alone", 0, ["rows_alone!=0", "rows_alone=1"]),
     ],
+    "histogram": [("rows", None, ["rows"]), ("stage", 0, ["gh", "stage"])],
+    "best_split": [
+        ("in_value", None, ["in_value"]),
+        ("extra_trees", 0, ["extra_trees"]),
+        ("path_smooth", 0, ["path_smooth"]),
+        ("lambda_l1", 0, ["lambda_l1"]),
+    ],
     "gru": [(name, None, [name]) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")],
 }
 FEATURES = {op: FEATURES[op] for op in os.environ.get("WARPCHECK_TEST_OPERATORS", " ".join(FEATURES)).split()}
@@ -71,8 +78,18 @@ def {op}(*tensors, **others):
 """
 
 
+# The element type, an output, and a property that judges each of its elements, where these are not the usual ones.
+DTYPES = {"matmul": "f16", "histogram": "u8", "best_split": "f64"}
+OUTPUTS = {"matmul": "c", "argsort": "index", "histogram": "hist", "best_split": "field"}
+JUDGES = {
+    "gru": "forward-matches-the-reference",
+    "histogram": "exact-model",
+    "best_split": "record-self-consistent",
+}
+
+
 def dtype_of(op):
-    return "f16" if op == "matmul" else "f32"
+    return DTYPES.get(op, "f32")
 
 
 class Offers(unittest.TestCase):
@@ -87,7 +104,7 @@ class Offers(unittest.TestCase):
     def without(self, folder, op, feature, usual, is_wrong):
         """A file whose function has no such feature, and gives a wrong last element if it is to be wrong."""
         file = folder / f"without_{feature}{'_wrong' * is_wrong}.py"
-        output = {"matmul": "c", "argsort": "index"}.get(op, "y")
+        output = OUTPUTS.get(op, "y")
         text = WITHOUT.format(docs=DOCS, op=op, name=feature, usual=usual, output=output, dtype=dtype_of(op),
                               is_wrong=is_wrong)
         file.write_text(text)
@@ -127,7 +144,7 @@ class Offers(unittest.TestCase):
             for feature, usual, _ in features:
                 with self.subTest(op=op, without=feature), tempfile.TemporaryDirectory() as name:
                     file = self.without(pathlib.Path(name), op, feature, usual, True)
-                    judging = "forward-matches-the-reference" if op == "gru" else "within-error-bound"
+                    judging = JUDGES.get(op, "within-error-bound")
                     done = self.run_verify(pathlib.Path(name), op, file, "--fail-fast", "--shrink-seconds", "0.5",
                                            "--property", judging)
                     self.assertEqual(done.returncode, 1, done.stdout + done.stderr)

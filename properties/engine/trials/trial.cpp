@@ -238,6 +238,9 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
     if (c == case_ && known_offer(c))
       decide(verdict::broken_offer,
              fmt::format("a call within the offer was answered by unsupported: {}", call.message), c, &how);
+    const offer* const of_related = known_offer(c);
+    const offer* const offered = of_related ? of_related : known_offer(case_);
+    if (const trait_set* const lacking = offered ? offered->missing(c) : nullptr) need(text_of(*lacking));
     decide(verdict::skipped, call.message, c, nullptr);
   }
   report_.device_failed = device.error.has_value();
