@@ -10,6 +10,7 @@
 #include "command/candidates/plugin.hpp"
 #include "command/support.hpp"
 #include "properties/engine/cases/generate.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -255,7 +256,8 @@ mutant_result mutant_result_from_json(const std::string& text) {
 }
 
 std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
-  const std::string options = fmt::format("{} {} {} {} {}", o.suite_key, o.cases, o.seed, m.property, m.verdict);
+  const std::string options =
+      fmt::format("{} {} {} {} {} {}", o.suite_key, o.cases, o.seed, m.property, m.verdict, o.lacks);
   return fmt::format("{}/{}{}.{}.json", o.folder, file_prefix(m), library_key(m, t, o),
                      sha256_hex(options).substr(0, 12));
 }
@@ -278,6 +280,8 @@ mutant_result try_mutant(const mutant& m, const std::string& usual, const toolch
       for (target& one : ask_targets(library, m.op, "emulated")) {
         if (one.type != type) continue;
         one.size = 1;
+        one.offered.lacks = parse_offer(m.op, o.lacks).lacks;
+        remember_offer(library, m.op, one.device, type, one.offered);
         try_one(one);
       }
       if (result.kill) return;

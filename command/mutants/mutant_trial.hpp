@@ -48,6 +48,7 @@ struct mutant_trial_options {
   int64_t cases = 100;
   uint64_t seed = 1;
   double timeout_seconds = 60;
+  std::string lacks;  // as if the mutant had stated it
 };
 
 // Where the result of an earlier trial of the same mutant, sources, suite and options is kept, if there was one.

@@ -266,6 +266,7 @@ mutant_trial_options trial_options(const mutants_options& o, const toolchain& to
   trial.cases = o.cases;
   if (o.generated) trial.timeout_seconds = 20;  // many loop for ever
   trial.seed = parse_seed(o.seed);
+  trial.lacks = o.lacks;
   return trial;
 }
 

@@ -14,6 +14,7 @@ struct mutants_options {
   std::string folder;                  // of the lists; empty: ci/mutate of the source tree
   std::string json;
   std::string seed = "1";
+  std::string lacks;  // of a call, what no case has: "bias, ta=yes"
   int64_t cases = 100;
   int jobs = 0;    // mutants on trial at a time; 0: one per core
   int one_in = 1;  // of each list only one mutant in so many, drawn by the seed
