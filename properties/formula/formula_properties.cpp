@@ -290,19 +290,25 @@ class planner {
     property& far = add(
         "large-offset", "rows that lie more than 2^31 elements apart are right", 5,
         [f = f_](const target& t, draw& d) {
-          trial_case c = draw_case(*f, t, d, {.most = 4, .least = 2, .is_plain = true});
-          for (tensor_spec& s : c.tensors)
-            if (s.shape.size() > 1 && s.rows() > 1 && s.rows() <= k_most_far_rows) s.ld = k_far_apart + d.between(0, 4);
-          return c;
+          constexpr int k_most_tries = 32;
+          for (int i = 0; i < k_most_tries; ++i) {
+            trial_case c = draw_case(*f, t, d, {.most = 4, .least = 2, .is_plain = true});
+            for (tensor_spec& s : c.tensors)
+              if (s.shape.size() > 1 && s.rows() > 1 && s.rows() <= k_most_far_rows)
+                s.ld = k_far_apart + d.between(0, 4);
+            if (has_far_rows(c)) return c;
+          }
+          throw no_case_fits(t.op + "/large-offset: every tensor has many rows");
         },
         judged());
-    far.holds = [](const trial_case& c) {
-      return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& s) { return s.ld >= k_far_apart; });
-    };
+    far.holds = has_far_rows;
   }
 
+  static bool has_far_rows(const trial_case& c) {
+    return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& s) { return s.ld >= k_far_apart; });
+  }
   static constexpr int64_t k_far_apart = int64_t{1} << 31;
-  static constexpr int64_t k_most_far_rows = 16;  // of memory that is reserved and not used
+  static constexpr int64_t k_most_far_rows = 64;  // of memory that is reserved and not used
 
   shared_formula f_;
   formula_structure structure_;
