@@ -292,11 +292,9 @@ class planner {
         [f = f_](const target& t, draw& d) {
           constexpr int k_most_tries = 32;
           for (int i = 0; i < k_most_tries; ++i) {
-            trial_case c = draw_case(*f, t, d, {.most = 4, .least = 2, .is_plain = true});
-            for (tensor_spec& s : c.tensors)
-              if (s.shape.size() > 1 && s.rows() > 1 && s.rows() <= k_most_far_rows)
-                s.ld = k_far_apart + d.between(0, 4);
-            if (has_far_rows(c)) return c;
+            trial_case c = draw_case(*f, t, d, {.most = 2 * i < k_most_tries ? 4 : 2, .least = 2, .is_plain = true});
+            const bool are_all_far = spread_rows(d, c);
+            if (are_all_far || (2 * i >= k_most_tries && has_far_rows(c))) return c;
           }
           throw no_case_fits(t.op + "/large-offset: every tensor has many rows");
         },
@@ -304,11 +302,25 @@ class planner {
     far.holds = has_far_rows;
   }
 
+  // Spreads the rows of as many tensors as there is memory to reserve for; returns whether that is all.
+  static bool spread_rows(draw& d, trial_case& c) {
+    int64_t left = int64_t{9} << 33;
+    bool are_all_far = true;
+    for (tensor_spec& s : c.tensors) {
+      if (s.shape.size() < 2) continue;
+      const int64_t bytes = s.rows() * (k_far_apart + 4) * static_cast<int64_t>(size_of(s.type));
+      are_all_far = are_all_far && s.rows() > 1 && bytes <= left;
+      if (s.rows() < 2 || bytes > left) continue;
+      s.ld = k_far_apart + d.between(0, 4);
+      left -= bytes;
+    }
+    return are_all_far;
+  }
+
   static bool has_far_rows(const trial_case& c) {
     return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& s) { return s.ld >= k_far_apart; });
   }
   static constexpr int64_t k_far_apart = int64_t{1} << 31;
-  static constexpr int64_t k_most_far_rows = 64;  // of memory that is reserved and not used
 
   shared_formula f_;
   formula_structure structure_;
