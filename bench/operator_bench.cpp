@@ -196,9 +196,11 @@ measurement measure(program& p, const bench_row& row) {
   return result;
 }
 
-void run_benchmark(benchmark::State& state, program& p, const bench_row& row) {
+// `place`: "row 2 of 5".
+void run_benchmark(benchmark::State& state, program& p, const bench_row& row, const std::string& place) {
   measurement m;
   try {
+    const auto shown = p.options.show ? p.options.show("bench, " + place + ", " + name_of(p.described, row)) : nullptr;
     m = measure(p, row);
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
@@ -417,9 +419,11 @@ int run_all(program& p, bool only_lists) {
       benchmark::AddCustomContext("verdict", p.options.verdict.empty() ? "not verified" : p.options.verdict);
     }
   }
-  for (const bench_row* row : rows_of(p))
-    benchmark::RegisterBenchmark(name_of(p.described, *row).c_str(),
-                                 [&p, row](benchmark::State& state) { run_benchmark(state, p, *row); })
+  const std::vector<const bench_row*> rows = rows_of(p);
+  for (size_t i = 0; i < rows.size(); ++i)
+    benchmark::RegisterBenchmark(name_of(p.described, *rows[i]).c_str(),
+                                 [&p, row = rows[i], place = fmt::format("row {} of {}", i + 1, rows.size())](
+                                     benchmark::State& state) { run_benchmark(state, p, *row, place); })
         ->UseManualTime()
         ->Iterations(p.options.device == "cuda" ? k_cuda_repeats : k_host_repeats)
         ->Unit(benchmark::kMicrosecond);

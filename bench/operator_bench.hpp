@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,11 @@ struct operator_bench_options {
   std::function<std::map<std::string, engine::recipe>(const engine::sizes&)> fills = nullptr;
   // Measured in turn: candidate libraries, or names of engine/library.hpp.
   std::vector<std::string> peers;
-  std::vector<std::string> peer_times;        // files that bench/peers/*.py wrote
-  double bar = 0;                             // fraction of the limit that ours and peers must have
-  bool only_checks = false;                   // these options, and measures nothing
+  std::vector<std::string> peer_times;  // files that bench/peers/*.py wrote
+  double bar = 0;                       // fraction of the limit that ours and peers must have
+  bool only_checks = false;             // these options, and measures nothing
+  // Shows a text on the terminal for as long as what it returns lives; null: nothing is shown.
+  std::function<std::shared_ptr<void>(const std::string&)> show = nullptr;
   std::vector<std::string> google_benchmark;  // its own options: --benchmark_filter=..., ...
 };
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,16 @@ class OperatorBench(unittest.TestCase):
         self.assertAlmostEqual(row["GBps"], 2 * 2**20 / row["median_us"] * 1e-3, places=6)
         self.assertNotIn("fraction_of_limit", row)
         self.expect(0, "argmax", "argmax", "--device", "emulated", SMALL)
+
+    def test_a_terminal_shows_which_row_is_measured(self):
+        ours, its = pty.openpty()
+        self.addCleanup(os.close, ours)
+        row = ["--row", "rows=1500,cols=1000"]
+        r = subprocess.run([WARPCHECK, "bench", "softmax", "--device", "emulated", *row], stdout=subprocess.PIPE,
+                           stderr=its, timeout=300)
+        os.close(its)
+        self.assertEqual(r.returncode, 0, r.stdout)
+        self.assertRegex(os.read(ours, 65536).decode(), r"bench, row 1 of 1, softmax/f32/1500x1000, \d+ s")
 
     def test_a_row_whose_property_makes_the_call_is_measured_and_judged(self):
         histogram = ["histogram", "--device", "emulated", "--benchmark_filter=x255"]

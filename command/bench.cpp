@@ -12,9 +12,11 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "command/candidates/source_candidate.hpp"
+#include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/formula/formula_bench.hpp"
@@ -85,6 +87,7 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
   options.only_checks = true;  // before what takes minutes
   run(options);
   options.only_checks = false;
+  options.show = [](const std::string& text) { return std::make_shared<progress_line>(text); };
   for (const std::string& peer : options.peers) prepare_named_source(peer, options.op, options.device);
   if (verification) {
     if (const int code = verify(*verification); code != k_pass) {
