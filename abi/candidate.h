@@ -9,8 +9,8 @@
  * was compiled. A reader ignores fields that it does not know and treats missing fields as NULL. The stride of an array
  * of structs is the `struct_size` of its first element.
  */
-#ifndef WARPCHECK_KERNELS_CANDIDATE_H_
-#define WARPCHECK_KERNELS_CANDIDATE_H_
+#ifndef WARPCHECK_ABI_CANDIDATE_H_
+#define WARPCHECK_ABI_CANDIDATE_H_
 
 #include <dlpack/dlpack.h>
 #include <stddef.h>
@@ -196,4 +196,4 @@ const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version);
 #ifdef __cplusplus
 }
 #endif
-#endif /* WARPCHECK_KERNELS_CANDIDATE_H_ */
+#endif /* WARPCHECK_ABI_CANDIDATE_H_ */

@@ -1,6 +1,6 @@
 /* Statements of a candidate about its operators, beside their tables (candidate.h). Exporting this is optional. */
-#ifndef WARPCHECK_KERNELS_CANDIDATE_STATES_H_
-#define WARPCHECK_KERNELS_CANDIDATE_STATES_H_
+#ifndef WARPCHECK_ABI_CANDIDATE_STATES_H_
+#define WARPCHECK_ABI_CANDIDATE_STATES_H_
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,4 +19,4 @@ typedef const char* (*warpcheck_candidate_states_fn)(const char* op);
 #ifdef __cplusplus
 }
 #endif
-#endif /* WARPCHECK_KERNELS_CANDIDATE_STATES_H_ */
+#endif /* WARPCHECK_ABI_CANDIDATE_STATES_H_ */

@@ -166,12 +166,6 @@ const description* find_description(std::string_view op) {
   return found == described_operators().end() ? nullptr : &*found;
 }
 
-std::vector<const description*> all_descriptions() {
-  std::vector<const description*> all;
-  for (const description& d : described_operators()) all.push_back(&d);
-  return all;
-}
-
 double passed_value(const scalar_info& s, const std::string& text) {
   for (size_t code = 0; code < s.names.size(); ++code)
     if (s.names[code] == text) return static_cast<double>(code);

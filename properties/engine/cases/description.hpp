@@ -131,7 +131,6 @@ struct description_registration {
   explicit description_registration(description d) { describe_operator(std::move(d)); }
 };
 const description* find_description(std::string_view op);  // null where there is none
-std::vector<const description*> all_descriptions();
 
 // Returns the value that is passed for a scalar with this text; NaN if it is no value of the scalar.
 double passed_value(const scalar_info& s, const std::string& text);
