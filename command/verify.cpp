@@ -32,6 +32,7 @@
 #include "properties/engine/files/npy.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/processes/supervisor.hpp"
+#include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/run_case.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -161,6 +162,8 @@ nlohmann::json result_json(const run_request& request, const std::vector<planned
                         {"proven_variants", r.proven},
                         {"classes", r.classes}};
     for (const auto& [variant, h] : r.errors) j["errors"][variant] = to_json(h);
+    if (const auto wrong = r.notes.find(k_wrong_polynomial); wrong != r.notes.end())
+      j["wrong_polynomial"] = wrong->second.greatest;
     if (r.worst_error_ratio_case) j["worst"] = nlohmann::json::parse(to_json(*r.worst_error_ratio_case));
     list.push_back(std::move(j));
     seconds[r.id] = r.seconds;
@@ -405,6 +408,17 @@ asked_properties asked_of(const run_request& r, const std::vector<planned_job>& 
   return count_asked(r, judged);
 }
 
+// How strong the exact runs of each operator are (properties/engine/trials/polynomial_identity.hpp).
+void print_exact_runs(const std::vector<planned_job>& jobs, const run_result_set& results) {
+  std::map<std::string, double> greatest;
+  for (size_t i = 0; i < jobs.size(); ++i)
+    if (const auto wrong = results.jobs[i].notes.find(k_wrong_polynomial); wrong != results.jobs[i].notes.end())
+      greatest[jobs[i].p->op] = std::max(greatest[jobs[i].p->op], wrong->second.greatest);
+  for (const auto& [op, probability] : greatest)
+    fmt::print("exact runs of {}: a wrong polynomial passes on a tried shape with probability at most {:.1e}\n", op,
+               probability);
+}
+
 // Says what stands below the table, and returns the exit code.
 int conclude(const run_request& request, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
@@ -494,6 +508,7 @@ int verify(const verify_options& o) {
   std::vector<admitted_depth> admitted;
   if (!results.interrupted) admitted = admitted_depths(jobs, results.jobs);
   for (const admitted_depth& a : admitted) fmt::print("{}\n", text_of(a));
+  print_exact_runs(jobs, results);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {
     nlohmann::json j =

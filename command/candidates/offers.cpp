@@ -174,12 +174,14 @@ constexpr int k_cases_of_need = 2;
 // In this process.
 std::string unmet_need(const planned_property& q, uint64_t seed) {
   constexpr int64_t k_draws = 20;
-  constexpr int64_t k_cheap = 1 << 14;  // elements; to judge a wrong long row takes minutes, and asking must not
+  // Elements; to judge a wrong long row takes minutes, and asking must not. Some properties have no smaller case.
+  constexpr int64_t k_cheap = 1 << 14, k_costly = 1 << 17;
   std::string need;
   int asked = 0;
-  for (int64_t i = 0; i < k_draws && asked < k_cases_of_need; ++i) {
-    trial_case c = q.make(i);
-    if (elements_without_workspaces(c) > k_cheap) continue;
+  for (int64_t i = 0; i < 2 * k_draws && asked < k_cases_of_need; ++i) {
+    if (i == k_draws && asked > 0) break;
+    trial_case c = q.make(i % k_draws);
+    if (elements_without_workspaces(c) > (i < k_draws ? k_cheap : k_costly)) continue;
     ++asked;
     c.knobs.insert({"schedule", "fair"});
     if (c.knob("detect") != "only") c.knobs["detect"] = "off";

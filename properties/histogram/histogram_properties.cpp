@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "properties/engine/cases/classes.hpp"
+#include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/own_dispatch.hpp"
@@ -25,6 +26,16 @@ constexpr histogram_accum k_accums[] = {histogram_accum::fixed64, histogram_accu
 trial_case any_histogram(const target& t, draw& d) { return histogram_case(t, d, gradients::any); }
 trial_case finite_histogram(const target& t, draw& d) { return histogram_case(t, d, gradients::finite); }
 trial_case dyadic_histogram(const target& t, draw& d) { return histogram_case(t, d, gradients::dyadic); }
+
+// Gradients are integers whose sums are exact in f32.
+trial_case integer_histogram(const target& t, draw& d) {
+  trial_case c = dyadic_histogram(t, d);
+  const tensor_spec* const list = c.find("rows");
+  const auto rows = static_cast<double>(std::max<int64_t>(1, list ? list->elements() : c.at("bins").rows()));
+  const double most = std::min(1000.0, std::floor(0x1p24 / rows));
+  for (const char* name : {"g", "h"}) c.find(name)->fill = make_recipe("integers", {d.seed(), -most, most});
+  return c;
+}
 
 // A few rows and columns: for properties that ask often.
 trial_case small_histogram(const target& t, draw& d) {
@@ -494,6 +505,7 @@ const std::vector<property> k_properties = {
     make("within-bound", "every mode lies within its bound of the exact sums", k_one, any_histogram, check_bounds, 50),
     make("dyadic-exact", "all modes, dense and CSR, are exact where sums are", k_one, dyadic_histogram, check_dyadic,
          30),
+    polynomial_identity(make("usual", "", k_one, integer_histogram, check_dyadic, 10), 1),
     make("dense-equals-sparse", "CSR gives the sums of the same bins", k_every, any_histogram, check_sparse, 50),
     make("shared-equals-global", "both places give the sums of the model, dense and CSR", k_every, finite_histogram,
          check_places, 30),

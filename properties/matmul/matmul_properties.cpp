@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/matmul/matmul_problem.hpp"
 #include "properties/matmul/matmul_registration.hpp"
@@ -104,6 +105,40 @@ void check_integers(trial& t) {
   for (int64_t i = 0; i < p.m(); ++i)
     for (int64_t j = 0; j < p.n(); ++j) {
       if (p.output != dtype::f32 || !is_exact(p, i, j)) continue;
+      double sum = 0;  // of integers below 2^24
+      for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
+      judge_value(t, c, i, j, sum);
+    }
+}
+
+// Integers of whose products the type of C holds every sum.
+trial_case exact_product(const target& t, draw& d) {
+  product_sizes of = draw_product_sizes(d, t);
+  if (t.type != dtype::f32 && d.chance(70)) of.k = std::min<int64_t>(of.k, t.type == dtype::f16 ? 227 : 28);
+  trial_case c = product_case(t, d, of, {}, {});
+  const std::string mode = c.knob("mode");
+  const dtype output = c.at("c").type;
+  const double k = static_cast<double>(std::max<int64_t>(1, c.at("a").cols())),
+               sum = output == dtype::f16    ? 0x1p11
+                     : output == dtype::bf16 ? 0x1p8
+                                             : 0x1p24 - 1,
+               operand = t.type == dtype::f16 || mode == "tf32x3"    ? 2048
+                         : t.type == dtype::bf16 || mode == "bf16x6" ? 256
+                                                                     : 0x1p12,
+               most = std::min(operand, std::floor(std::sqrt(sum / k)));
+  c.find("a")->fill = make_recipe("integers", {d.seed(), -most, most});
+  c.find("b")->fill = make_recipe("integers", {d.seed(), -most, most});
+  draw_storage(d, c);
+  draw_product_layout(d, c);
+  if (d.index() % 3 == 1) force_a_variant(d, t, c);
+  return c;
+}
+
+void check_exact_product(trial& t) {
+  const matmul_problem p(t.the_case());
+  const host_tensor c = t.run().at("c");
+  for (int64_t i = 0; i < p.m(); ++i)
+    for (int64_t j = 0; j < p.n(); ++j) {
       double sum = 0;  // of integers below 2^24
       for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
       judge_value(t, c, i, j, sum);
@@ -327,6 +362,7 @@ const property_registration registration([] {
       std::move(bits),
       matmul_property("integer-exact", "products of integers that the mode holds are exact", every, integer_case,
                       check_integers, 50),
+      polynomial_identity(matmul_property("usual", "", every, exact_product, check_exact_product, 30), 2),
       matmul_property("statistical-sharpness", "errors of random data grow no faster than the root of k", f32,
                       random_case, check_sharpness, 12),
       matmul_property("low-part", "no bit of a mantissa is lost beside a factor of one", f32, bit_pair_case,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {
@@ -144,7 +145,15 @@ trial_case exact_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// The same without a forced variant, inclusive, and short enough to be run again and again.
+trial_case integer_rows(const row_operator& op, const target& t, draw& d) {
+  trial_case c = exact_rows(op, t, d);
+  tensor_spec& x = *c.find("x");
+  const double most = std::min(1000.0, std::floor(0x1p18 / static_cast<double>(x.cols())));  // as require_exact asks
+  x.fill = make_recipe("integers", {d.seed(), -most, most});
+  return c;
+}
+
+// exact_rows without a forced variant, inclusive, and short enough to be run again and again.
 trial_case exact_inclusive_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = std::max<int64_t>(2, draw_extent(d, t, 300, std::min<int64_t>(most_cols(t), 4200)));
   recipe fill = draw_exact_fill(d, t, cols);
@@ -454,6 +463,10 @@ const property_registration registration([] {
                   check_values);
   p.add("exact-on-dyadics", "prefixes that no sum rounds, and integers that wrap, are exact", exact_rows, check_exact)
       .share_percent = 50;
+  property& identity = p.add("usual", "", integer_rows, check_exact);
+  identity.types = floats;
+  identity.share_percent = 30;
+  identity = polynomial_identity(identity, 1);
   p.add("last-equals-reduce", "the last inclusive prefix is the sum that reduce finds", exact_inclusive_rows,
         check_last_equals_reduce)
       .types = floats;

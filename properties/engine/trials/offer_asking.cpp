@@ -34,13 +34,14 @@ constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
 constexpr size_t k_most_vain_answers = 300;
 
-// True if the call has a first tensor and an output with elements. Any candidate may answer another call: it is not
-// called, or has nothing to do.
-bool has_work(const trial_case& c) {
-  return c.tensors.front().elements() > 0 && std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) {
-           return !t.is_input && !t.is_workspace() && t.elements() > 0;
-         });
+// True if the call has an output with elements. Any candidate may answer another call: it is not called.
+bool has_results(const trial_case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(),
+                     [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
 }
+
+// True if the first tensor has elements, too: otherwise a candidate may have nothing to do.
+bool has_work(const trial_case& c) { return c.tensors.front().elements() > 0 && has_results(c); }
 
 bool is_usual(const trial_case& c, const trait& t) {
   const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
@@ -257,7 +258,8 @@ class inquiry {
   std::vector<trial_case> offered_without(const trial_case& c, const trait& t) const {
     std::vector<trial_case> others = without(c, t);
     std::erase_if(others, [&](const trial_case& other) {
-      return known_.missing(other) != nullptr || (has_work(c) && !has_work(other));
+      return known_.missing(other) != nullptr || (has_work(c) && !has_work(other)) ||
+             (has_results(c) && !has_results(other));
     });
     return others;
   }
@@ -305,7 +307,8 @@ class inquiry {
     }
     if (plainest_.op.empty()) return true;
     const trial_case other = resized(plainest_, {t.name}, size);
-    return !what_is_wrong(*find_description(other.op), other, false).empty() || is_refused(other);
+    return !what_is_wrong(*find_description(other.op), other, false).empty() || !has_results(other) ||
+           is_refused(other);
   }
 
   // The extent of a refused case that is no multiple, too small or too large. None where the sizes beside it show no
@@ -346,9 +349,12 @@ class inquiry {
   // True if the case is answered at another size of the extent; none where that is no call, or known not to be offered.
   std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
     if (size < 0) return std::nullopt;
-    const trial_case other = resized(c, {extent}, size);
-    if (other.elements() > k_most_elements_of_long || known_.missing(other) != nullptr ||
-        !what_is_wrong(*find_description(c.op), other, false).empty())
+    trial_case other = resized(c, {extent}, size);
+    // A tensor that the size gave elements to may be one that is not offered.
+    if (std::vector<std::string> taken; !bring_within(known_, other, taken)) return std::nullopt;
+    const description& d = *find_description(c.op);
+    if (other.elements() > k_most_elements_of_long || sizes_of(d, other)[extent] != size ||
+        !what_is_wrong(d, other, false).empty())
       return std::nullopt;
     const auto [found, is_new] = answers_.try_emplace(format(other));
     if (is_new) found->second = !is_refused(other);

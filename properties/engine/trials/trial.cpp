@@ -291,37 +291,38 @@ void trial::judge_memory(const trial_case& c, const launch_spec* how, const memo
 
 void trial::run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check) {
   reused_memory memory(calls);
-  const trial_case own = case_;
-  const auto leave = [&] {
-    case_ = own;
-    memory_ = nullptr;
-  };
+  const std::shared_ptr<void> forget(nullptr, [this](void*) { memory_ = nullptr; });
   memory_ = &memory;
+  run_calls(calls, check, " on the same memory");
+}
+
+void trial::run_calls(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check,
+                      std::string_view where) {
+  const trial_case own = case_;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (i > 0 && !offers(calls[i])) continue;
     case_ = calls[i];
     if (!is_accepted(case_)) case_.knobs.erase("variant");
     inputs_.clear();
-    which_call_ =
-        fmt::format("; call {} of {} on the same memory: '{}'", i + 1, calls.size(), shortened(format(case_)));
+    which_call_ = fmt::format("; call {} of {}{}: '{}'", i + 1, calls.size(), where, shortened(format(case_)));
     try {
       check(*this);
     } catch (const trial_over&) {
       const bool is_passed_over = report_.result == verdict::skipped && i > 0;
       if (!is_passed_over) {
-        leave();
+        case_ = own;
         report_.line = format(case_);
         throw;
       }
       report_.result = verdict::pass;
       report_.message.clear();
     } catch (...) {
-      leave();
+      case_ = own;
       throw;
     }
     if (rejected_ > 0) break;
   }
-  leave();
+  case_ = own;
 }
 
 void trial::expect_refusal(const std::string& what, const change_tensors& change, const trial_case* changed) {

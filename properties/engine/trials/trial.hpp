@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/engine/cases/case.hpp"
@@ -63,8 +64,11 @@ class trial {
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
   run_result run(const trial_case& c, const tensor_map& replace = {});
-  // Checks calls of the case's kind in turn, with their tensors in the same memory. Skips calls beyond the candidate's
-  // offer, and later calls in which the check has nothing to judge.
+  // Checks calls of the case's kind in turn. Calls beyond the candidate's offer, and calls but the first of which the
+  // check has nothing to judge, are passed over. A message names the call, and after it `where`.
+  void run_calls(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check,
+                 std::string_view where = "");
+  // The same, the tensors of all calls in the same memory.
   void run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check);
   // A call that breaks the contract: `change` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. A candidate that does not offer
