@@ -358,6 +358,22 @@ def slow(x, index):
   EXPECT_TRUE(r.has("not asked: argmax/cross-operator: needs softmax of the same candidate")) << r.output;
 }
 
+// A call without steps has results in hn alone, and `reset` gets elements only with the steps.
+TEST_F(Python, AnEmptyExtentIsALackWhateverElseIsNotOffered) {
+  folder_.write("gru.py", R"(
+def forward(x, w_ih, w_hh, **others):
+    if any(n in others for n in ("lengths", "reset", "h_reset", "history")): raise NotImplementedError("a tensor")
+    if others["pass"] != 0 or others["history_mode"] == 1: raise NotImplementedError("a pass")
+    if 0 in x.shape or w_hh.shape[2] == 0: raise NotImplementedError("empty extents")
+)");
+  const result r = run("verify gru --python gru.py:forward --interpreter " + interpreter() +
+                       " --cases 40 --size quick --shrink-seconds 0.1 --property empty-extents --property every-regime "
+                       "--property gate-functions-are-within-c-u");
+  EXPECT_TRUE(r.has("time<1")) << r.output;
+  EXPECT_FALSE(r.has("empty extents (")) << r.output;
+  EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
+}
+
 // Each process loads the module anew, which takes its time for every failure.
 TEST_F(Python, FailuresOfASlowModuleShareATime) {
   folder_.write("slow.py", R"(

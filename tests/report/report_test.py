@@ -130,6 +130,12 @@ class Content(Report):
         self.assertIn("the smallest depth of sums that admits its results is 96, except 2 cases", s["verdicts"])
         self.assertIn("– left out misalignment: rows <are> aligned", s["verdicts"])
 
+    def test_the_strength_of_exact_runs_is_printed(self):
+        content = made.verify(failures=())
+        content["jobs"][0]["wrong_polynomial"] = 4.56e-10
+        _, s = self.page("--verify", self.file("v.json", content))
+        self.assertIn("a wrong polynomial passes the exact runs of a shape with probability at most 4.6e-10", s["verdicts"])
+
     def test_failures_of_one_cause_are_one_counterexample(self):
         names = ["within-error-bound", *(f"property-{i}" for i in range(16))]
         others = [made.RACE | {"case": made.LINE.replace("no-hazard", name)} for name in names]
