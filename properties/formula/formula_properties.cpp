@@ -258,7 +258,6 @@ class planner {
           [f = f_](trial& t) { check_layout(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
     else
       leave_out("layout", "no tensor has rows, between which there could be gaps");
-    add_large_offset();
     add("dispatch-boundaries", "every variant that takes a call is right, and what is published is what runs", 10,
         any({.most = 300, .is_plain = true}),
         [f = f_](trial& t) { check_dispatch(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
@@ -281,46 +280,6 @@ class planner {
         any({.most = 8, .least = 2, .is_plain = true}), [](trial& t) { refuse_common(t); })
         .may_break_contract = true;
   }
-
-  void add_large_offset() {
-    const auto has_two_rows = [](const formula::tensor& t) { return t.shape.size() > 1; };
-    const auto has_rows = [&](const auto& list) { return std::any_of(list.begin(), list.end(), has_two_rows); };
-    if (!has_rows(f_->op.inputs) && !has_rows(f_->op.outputs))
-      return leave_out("large-offset", "no tensor has rows, which could lie far apart");
-    property& far = add(
-        "large-offset", "rows that lie more than 2^31 elements apart are right", 5,
-        [f = f_](const target& t, draw& d) {
-          constexpr int k_most_tries = 32;
-          for (int i = 0; i < k_most_tries; ++i) {
-            trial_case c = draw_case(*f, t, d, {.most = 2 * i < k_most_tries ? 4 : 2, .least = 2, .is_plain = true});
-            const bool are_all_far = spread_rows(d, c);
-            if (are_all_far || (2 * i >= k_most_tries && has_far_rows(c))) return c;
-          }
-          throw no_case_fits(t.op + "/large-offset: every tensor has many rows");
-        },
-        judged());
-    far.holds = has_far_rows;
-  }
-
-  // Spreads the rows of as many tensors as there is memory to reserve for; returns whether that is all.
-  static bool spread_rows(draw& d, trial_case& c) {
-    int64_t left = int64_t{9} << 33;
-    bool are_all_far = true;
-    for (tensor_spec& s : c.tensors) {
-      if (s.shape.size() < 2) continue;
-      const int64_t bytes = s.rows() * (k_far_apart + 4) * static_cast<int64_t>(size_of(s.type));
-      are_all_far = are_all_far && s.rows() > 1 && bytes <= left;
-      if (s.rows() < 2 || bytes > left) continue;
-      s.ld = k_far_apart + d.between(0, 4);
-      left -= bytes;
-    }
-    return are_all_far;
-  }
-
-  static bool has_far_rows(const trial_case& c) {
-    return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& s) { return s.ld >= k_far_apart; });
-  }
-  static constexpr int64_t k_far_apart = int64_t{1} << 31;
 
   shared_formula f_;
   formula_structure structure_;
