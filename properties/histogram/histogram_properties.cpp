@@ -128,19 +128,26 @@ trial_case repeated_histogram(const target& t, draw& d) {
   return c;
 }
 
-trial_case empty_leaf(const target& t, draw& d) {
-  trial_case c = d.index() % 3 == 1 ? quantised_case(t, d) : small_histogram(t, d);
-  if (d.index() % 2) {
-    std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
-    c.find("bins")->shape[0] = 0;
-  } else {
-    if (!c.find("rows"))
-      c.tensors.insert(c.tensors.end() - 1, input_vector("rows", dtype::i64, 0, make_recipe("constant", {0})));
-    c.find("rows")->shape = {0};
-    c.find("rows")->ld = 0;
-  }
+trial_case without_rows(trial_case c) {
+  std::erase_if(c.tensors, [](const tensor_spec& s) { return s.name == "rows"; });
+  c.find("bins")->shape[0] = 0;
   follow(c);
   return c;
+}
+
+trial_case with_empty_list(trial_case c) {
+  if (!c.find("rows"))
+    c.tensors.insert(c.tensors.end() - 1, input_vector("rows", dtype::i64, 0, make_recipe("constant", {0})));
+  c.find("rows")->shape = {0};
+  c.find("rows")->ld = 0;
+  follow(c);
+  return c;
+}
+
+trial_case empty_leaf(const target& t, draw& d) {
+  const trial_case whole = d.index() % 3 == 1 ? quantised_case(t, d) : small_histogram(t, d);
+  trial_case listed = with_empty_list(whole);
+  return d.index() % 2 || t.offered.missing(listed) ? without_rows(whole) : listed;
 }
 
 trial_case refused_histogram(const target& t, draw& d) {

@@ -31,7 +31,7 @@ FEATURES = {
         ("sigmoid", 0, ["sigmoid!=0", "sigmoid=1"]),
         ("rows_alone", 0, ["rows_alone!=0", "rows_alone=1"]),
     ],
-    "histogram": [("stage", 0, ["gh", "stage"])],
+    "histogram": [("stage", 0, ["gh", "stage"]), ("rows", None, ["rows"])],
     "best_split": [
         ("in_value", None, ["in_value"]),
         ("extra_trees", 0, ["extra_trees"]),

@@ -14,7 +14,7 @@ namespace {
 constexpr double k_probability = 1e-9;  // that a wrong polynomial passes all runs of a shape
 constexpr int k_most_runs = 20;
 constexpr int k_draws_for_a_large_set = 50;  // some shapes are too large for one
-constexpr uint64_t k_seeds = 1'000'000'000;
+constexpr uint64_t k_distinct_seeds = 1'000'000'000;
 
 bool is_variable(const tensor_spec& t) { return t.is_input && is_float(t.type) && t.elements() > 0; }
 
@@ -33,7 +33,7 @@ trial_case with_new_values(trial_case c, int run) {
   for (tensor_spec& t : c.tensors)
     if (is_variable(t)) {
       double& seed = t.fill.arguments[0];
-      seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), static_cast<uint64_t>(run)) % k_seeds);
+      seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), static_cast<uint64_t>(run)) % k_distinct_seeds);
     }
   return c;
 }
