@@ -134,7 +134,8 @@ class Content(Report):
         content = made.verify(failures=())
         content["jobs"][0]["wrong_polynomial"] = 4.56e-10
         _, s = self.page("--verify", self.file("v.json", content))
-        self.assertIn("a wrong polynomial passes the exact runs of a shape with probability at most 4.6e-10", s["verdicts"])
+        sentence = "a wrong polynomial passes the exact runs of a shape with probability at most 4.6e-10"
+        self.assertIn(sentence, s["verdicts"])
 
     def test_failures_of_one_cause_are_one_counterexample(self):
         names = ["within-error-bound", *(f"property-{i}" for i in range(16))]
