@@ -362,7 +362,8 @@ def slow(x, index):
 TEST_F(Python, AnEmptyExtentIsALackWhateverElseIsNotOffered) {
   folder_.write("gru.py", R"(
 def forward(x, w_ih, w_hh, **others):
-    if any(others.get(n) is not None for n in ("lengths", "reset", "h_reset", "history")): raise NotImplementedError("a tensor")
+    if any(others.get(n) is not None for n in ("lengths", "reset", "h_reset", "history")):
+        raise NotImplementedError("a tensor")
     if others["pass"] != 0 or others["history_mode"] == 1: raise NotImplementedError("a pass")
     if 0 in x.shape or w_hh.shape[2] == 0: raise NotImplementedError("empty extents")
 )");
