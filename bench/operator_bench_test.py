@@ -108,7 +108,7 @@ class OperatorBench(unittest.TestCase):
                     "--device", "cpu")
         self.expect(2, "'--unheard_of' is not an option of bench or of Google Benchmark", "softmax", "--unheard_of")
         self.expect(2, "--bar: the emulated device has no limit", "softmax", "--device", "emulated", "--bar", "0.5")
-        self.expect(3, "there is no file 'missing.so'", "softmax", "--device", "emulated", "--peer", "missing.so")
+        self.expect(3, "file 'missing.so' not found", "softmax", "--device", "emulated", "--peer", "missing.so")
         r = bench("softmax", SMALL)
         if r.returncode != 0:  # where there is no GPU
             self.assertEqual(r.returncode, 3)
