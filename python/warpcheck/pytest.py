@@ -1,6 +1,6 @@
 """The pytest plug-in: functions marked with `warpcheck` are kernels, and each is a test.
 
-    @pytest.mark.warpcheck("rms_norm", cases=200)
+    @pytest.mark.warpcheck("rms_norm.op", cases=200)
     def my_kernel(x, y): ...
 
 Options of the mark are those of warpcheck.verify.
