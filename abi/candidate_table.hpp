@@ -9,7 +9,7 @@
 
 namespace warpcheck {
 
-// // Returns the bit of warpcheck_dtype_bit for the type, or 0 if there is none.
+// Returns the bit of warpcheck_dtype_bit for the type, or 0 if there is none.
 constexpr uint32_t dtype_bit(const DLDataType& type) {
   if (type.lanes != 1) return 0;
   switch (type.code) {

@@ -178,18 +178,20 @@ std::string unmet_need(const planned_property& q, uint64_t seed) {
   constexpr int64_t k_cheap = 1 << 14, k_costly = 1 << 17;
   std::string need;
   int asked = 0;
-  for (int64_t i = 0; i < 2 * k_draws && asked < k_cases_of_need; ++i) {
-    if (i == k_draws && asked > 0) break;
-    trial_case c = q.make(i % k_draws);
-    if (elements_without_workspaces(c) > (i < k_draws ? k_cheap : k_costly)) continue;
-    ++asked;
-    c.knobs.insert({"schedule", "fair"});
-    if (c.knob("detect") != "only") c.knobs["detect"] = "off";
-    c.knobs.erase("repeat");
-    const case_report r = run_judged(run_case, c, format(c));
-    if (r.result != verdict::skipped) return "";
-    // A check passes over a case that has lost what it is about.
-    need = r.message.starts_with(k_needs) ? r.message : missing_trait(*q.p, q.t, seed);
+  for (const int64_t most_elements : {k_cheap, k_costly}) {
+    for (int64_t i = 0; i < k_draws && asked < k_cases_of_need; ++i) {
+      trial_case c = q.make(i);
+      if (elements_without_workspaces(c) > most_elements) continue;
+      ++asked;
+      c.knobs.insert({"schedule", "fair"});
+      if (c.knob("detect") != "only") c.knobs["detect"] = "off";
+      c.knobs.erase("repeat");
+      const case_report r = run_judged(run_case, c, format(c));
+      if (r.result != verdict::skipped) return "";
+      // A check passes over a case that has lost what it is about.
+      need = r.message.starts_with(k_needs) ? r.message : missing_trait(*q.p, q.t, seed);
+    }
+    if (asked > 0) break;
   }
   return need;  // "" without a cheap case
 }
