@@ -71,6 +71,20 @@ bool is_exact(const matmul_problem& p, int64_t i, int64_t j) {
   return (all_small && absolute < 0x1p24) || (all_shifts && absolute < 0x1p23);
 }
 
+// The same, but so small in f32 that the products of two have exact sums.
+double largest_operand(dtype type, const std::string& mode) {
+  if (type == dtype::f16 || mode == "tf32x3") return 2048;
+  if (type == dtype::bf16 || mode == "bf16x6") return 256;
+  return 0x1p12;
+}
+
+// Of integers below 2^24.
+double exact_sum(const matmul_problem& p, int64_t i, int64_t j) {
+  double sum = 0;
+  for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
+  return sum;
+}
+
 trial_case integer_case(const target& t, draw& d) {
   product_sizes of = draw_product_sizes(d, t);
   const bool shifts = t.type == dtype::f32 && d.chance(30);
@@ -83,11 +97,7 @@ trial_case integer_case(const target& t, draw& d) {
     c.find("a")->fill = make_recipe("integers", {seed, -most, most});
     c.find("b")->fill = make_recipe("constant", {power});
   } else {
-    const std::string mode = c.knob("mode");
-    const double of_type = t.type == dtype::f16 || mode == "tf32x3"    ? 2048
-                           : t.type == dtype::bf16 || mode == "bf16x6" ? 256
-                                                                       : 0x1p12;
-    const double most = std::min(of_type, std::floor(std::sqrt((0x1p24 - 1) / k)));
+    const double most = std::min(largest_operand(t.type, c.knob("mode")), std::floor(std::sqrt((0x1p24 - 1) / k)));
     c.find("a")->fill = make_recipe("integers", {seed, -most, most});
     c.find("b")->fill = make_recipe("integers", {seed + 1, -most, most});
   }
@@ -104,10 +114,7 @@ void check_integers(trial& t) {
   judge_bound(t, p, c);
   for (int64_t i = 0; i < p.m(); ++i)
     for (int64_t j = 0; j < p.n(); ++j) {
-      if (p.output != dtype::f32 || !is_exact(p, i, j)) continue;
-      double sum = 0;  // of integers below 2^24
-      for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
-      judge_value(t, c, i, j, sum);
+      if (p.output == dtype::f32 && is_exact(p, i, j)) judge_value(t, c, i, j, exact_sum(p, i, j));
     }
 }
 
@@ -116,16 +123,12 @@ trial_case exact_product(const target& t, draw& d) {
   product_sizes of = draw_product_sizes(d, t);
   if (t.type != dtype::f32 && d.chance(70)) of.k = std::min<int64_t>(of.k, t.type == dtype::f16 ? 227 : 28);
   trial_case c = product_case(t, d, of, {}, {});
-  const std::string mode = c.knob("mode");
   const dtype output = c.at("c").type;
   const double k = static_cast<double>(std::max<int64_t>(1, c.at("a").cols())),
                sum = output == dtype::f16    ? 0x1p11
                      : output == dtype::bf16 ? 0x1p8
                                              : 0x1p24 - 1,
-               operand = t.type == dtype::f16 || mode == "tf32x3"    ? 2048
-                         : t.type == dtype::bf16 || mode == "bf16x6" ? 256
-                                                                     : 0x1p12,
-               most = std::min(operand, std::floor(std::sqrt(sum / k)));
+               most = std::min(largest_operand(t.type, c.knob("mode")), std::floor(std::sqrt(sum / k)));
   c.find("a")->fill = make_recipe("integers", {d.seed(), -most, most});
   c.find("b")->fill = make_recipe("integers", {d.seed(), -most, most});
   draw_storage(d, c);
@@ -138,11 +141,7 @@ void check_exact_product(trial& t) {
   const matmul_problem p(t.the_case());
   const host_tensor c = t.run().at("c");
   for (int64_t i = 0; i < p.m(); ++i)
-    for (int64_t j = 0; j < p.n(); ++j) {
-      double sum = 0;  // of integers below 2^24
-      for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);
-      judge_value(t, c, i, j, sum);
-    }
+    for (int64_t j = 0; j < p.n(); ++j) judge_value(t, c, i, j, exact_sum(p, i, j));
 }
 
 // ---- how large errors are ----

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/engine/trials/case_notes.hpp"
+#include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
 
 namespace warpcheck::engine {
@@ -14,7 +15,7 @@ namespace {
 constexpr double k_probability = 1e-9;  // that a wrong polynomial passes all runs of a shape
 constexpr int k_most_runs = 20;
 constexpr int k_draws_for_a_large_set = 50;  // some shapes are too large for one
-constexpr uint64_t k_distinct_seeds = 1'000'000'000;
+constexpr int64_t k_distinct_seeds = 1'000'000'000;
 
 bool is_variable(const tensor_spec& t) { return t.is_input && is_float(t.type) && t.elements() > 0; }
 
@@ -31,10 +32,7 @@ double set_size(const trial_case& c) {
 
 trial_case with_new_values(trial_case c, int run) {
   for (tensor_spec& t : c.tensors)
-    if (is_variable(t)) {
-      double& seed = t.fill.arguments[0];
-      seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), static_cast<uint64_t>(run)) % k_distinct_seeds);
-    }
+    if (is_variable(t)) reseed(t, static_cast<uint64_t>(run), k_distinct_seeds);
   return c;
 }
 

@@ -32,15 +32,6 @@ int seed_argument(const recipe& r) {
   return -1;
 }
 
-void draw_new_data(trial_case& c, size_t call) {
-  for (tensor_spec& t : c.tensors) {
-    const int place = t.is_input ? seed_argument(t.fill) : -1;
-    if (place < 0) continue;
-    double& seed = t.fill.arguments[static_cast<size_t>(place)];
-    seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), call) % k_seeds);
-  }
-}
-
 // The case with one extent smaller, for each extent that can be.
 std::vector<trial_case> smaller_shapes(const trial_case& c) {
   std::vector<trial_case> found;
@@ -78,6 +69,13 @@ void* reused_memory::at(const tensor_spec& spec, const warpcheck_device_api& api
   return memory;
 }
 
+void reseed(tensor_spec& t, uint64_t call, int64_t seeds) {
+  const int place = seed_argument(t.fill);
+  if (place < 0) return;
+  double& seed = t.fill.arguments[static_cast<size_t>(place)];
+  seed = static_cast<double>(hash64(static_cast<uint64_t>(seed), call) % static_cast<uint64_t>(seeds));
+}
+
 bool has_seeded_input(const trial_case& c) {
   return std::any_of(c.tensors.begin(), c.tensors.end(),
                      [](const tensor_spec& t) { return t.is_input && t.elements() > 0 && seed_argument(t.fill) >= 0; });
@@ -88,7 +86,8 @@ std::vector<trial_case> calls_on_same_storage(const trial_case& c) {
   std::vector<trial_case> calls = {c};
   for (size_t i = 1; i < k_calls; ++i) {
     calls.push_back(i % 2 && !others.empty() ? others[i / 2 % others.size()] : c);
-    draw_new_data(calls.back(), i);
+    for (tensor_spec& t : calls.back().tensors)
+      if (t.is_input) reseed(t, i, k_seeds);
   }
   return calls;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -38,6 +39,9 @@ class reused_memory {
   std::map<std::tuple<const warpcheck_device_api*, size_t, std::string>, void*> memory_;
 };
 
+// Gives the tensor's recipe another seed below `seeds`, which follows from the old one and the number of the call. A
+// recipe without a seed stays.
+void reseed(tensor_spec& t, uint64_t call, int64_t seeds);
 // True if the values of an input follow from a seed, so that there is new data of the same kind.
 bool has_seeded_input(const trial_case& c);
 // The case and ten more calls: every other one has a smaller shape, where an extent can shrink, and all have values of
