@@ -41,7 +41,7 @@ TEST(supervisor, a_case_with_nothing_to_judge_is_drawn_again) {
   EXPECT_EQ(supervise({again}, options).jobs[0].skipped, 5);
 }
 
-TEST(supervisor, what_costs_little_comes_first) {
+TEST(supervisor, what_costs_little_comes_first_and_last) {
   const warpcheck::self::scratch_folder folder;
   const std::string file = folder.path("order"), seen = folder.path("seen");
   supervise_options options;
@@ -62,12 +62,12 @@ TEST(supervisor, what_costs_little_comes_first) {
   };
   job dear = job_in_order("dear", 2, 300), more = job_in_order("more", 1, 200);
   dear.cost = 90, more.cost = 50;
-  const run_result_set results = supervise({dear, job_in_order("a", 7, 0), job_in_order("b", 6, 100), more}, options);
+  const run_result_set results = supervise({dear, job_in_order("a", 14, 0), job_in_order("b", 6, 100), more}, options);
   EXPECT_EQ(results.jobs[0].id, "dear");
   EXPECT_EQ(results.jobs[0].cases, 2);
   std::string order;
   std::getline(std::ifstream(file), order);
-  EXPECT_EQ(order, "0 1 2 3 4 100 101 102 103 104 5 6 105 300 301 200 ");
+  EXPECT_EQ(order, "0 1 2 3 4 100 101 102 103 104 5 6 300 301 200 7 8 9 10 11 12 13 105 ");
   EXPECT_EQ(looks, 1);
 }
 

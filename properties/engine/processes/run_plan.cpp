@@ -30,11 +30,14 @@ run_plan::run_plan(const std::vector<job>& jobs, const supervise_options& option
   for (const size_t j : order)
     if (jobs_[j].cost == 0) add(j, 0, std::min(k_first_cases, jobs_[j].count));
   first_items_ = items_;
+  // Long cases begun last would leave most workers idle at the end; begun first, they would delay most verdicts.
+  const auto half = [&](size_t j) { return std::max(k_first_cases, jobs_[j].count / 2); };
   for (const size_t j : order)
-    if (jobs_[j].cost == 0) add(j, k_first_cases, jobs_[j].count);
-  // The longest cases last would leave most workers idle at the end.
+    if (jobs_[j].cost == 0) add(j, k_first_cases, std::min(half(j), jobs_[j].count));
   for (auto j = order.rbegin(); j != order.rend(); ++j)
     if (jobs_[*j].cost > 0) add(*j, 0, jobs_[*j].count);
+  for (const size_t j : order)
+    if (jobs_[j].cost == 0) add(j, half(j), jobs_[j].count);
 }
 
 void run_plan::add(size_t job, int64_t first, int64_t end) {

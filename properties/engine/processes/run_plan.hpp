@@ -16,7 +16,8 @@ inline constexpr int64_t k_no_limit = std::numeric_limits<int64_t>::max();
 
 // All items of all jobs in one order, and the part of them that this shard runs: position p of the shard is item
 // shard_index + p * shard_count. Cheap jobs come first: the first cases of jobs of cost 0 precede all other cases, so
-// that a failure that many cases share appears soon. Expensive jobs come last, the most expensive first.
+// that a failure that many cases share appears soon. Expensive jobs, the most expensive first, come when half of the
+// cheap cases are done: cheap cases then fill the end of the run.
 class run_plan {
  public:
   struct item {

@@ -26,7 +26,7 @@ struct job {
   // Draws another case for the index if the property has nothing to judge in the earlier ones. Null: such a case is
   // skipped.
   std::function<trial_case(int64_t index, int64_t attempt)> draw_again = {};
-  int cost = 0;  // jobs of 0 come first, with a few cases each before all others; then those of most to least
+  int cost = 0;  // a few cases of each job of 0 come before all others; of the other jobs, the costliest first
 };
 
 struct progress {
