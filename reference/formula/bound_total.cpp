@@ -58,6 +58,8 @@ void bound_algebra::total::add_to_sum(const value& t) {
     positive_ += std::fmax(t.v + t.r + t.e, 0);
     negative_ += std::fmax(t.r + t.e - t.v, 0);
     if (t.v != 0 || t.r + t.e > 0) ++nonzero_;  // adding 0 rounds nothing
+    const factors f = factors_of(t);
+    factors_ = {factors_.large + f.large, std::fmin(factors_.small, f.small), factors_.losses + f.losses};
     if (a_->c_.of.exact && t.v != 0) lowest_bit_ = std::min(lowest_bit_, lowest_bit(t.v));
   } else if (t.is_beyond()) {
     (t.v > 0 ? beyond_plus_ : beyond_minus_) += t.r;
@@ -73,7 +75,7 @@ void bound_algebra::total::add_to_sum(const value& t) {
 bool bound_algebra::total::add_products(const double* x, int64_t x_step, const double* z, int64_t z_step, int64_t n) {
   const allowance& c = a_->c_;
   if (c.of.exact || c.of.format != number_type::f32) return false;
-  double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0;
+  double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0, large = 0, small = 1;
   int64_t nonzero = 0;
   bool is_inexact = false, underflows = false;
   for (int64_t i = 0; i < n; ++i) {
@@ -87,6 +89,9 @@ bool bound_algebra::total::add_products(const double* x, int64_t x_step, const d
     nonzero += size > 0 ? 1 : 0;
     underflows |= p == 0 && x[i * x_step] != 0 && z[i * z_step] != 0;
     most = std::fmax(most, size);
+    const double left = std::fabs(x[i * x_step]), right = std::fabs(z[i * z_step]);
+    large += size > 0 ? std::fmax(left, 1) * std::fmax(right, 1) : 0;
+    small = std::fmin(small, size > 0 ? std::fmin(left, 1) * std::fmin(right, 1) : 1);
   }
   // A product that may overflow, or is infinite or NaN, is for add().
   if (!(most * (1 + 2 * c.one) + c.eta < c.omega) || !(sizes < k_inf) || underflows) return false;
@@ -98,6 +103,7 @@ bool bound_algebra::total::add_products(const double* x, int64_t x_step, const d
   is_inexact_ = is_inexact;
   sizes_ = sizes;
   errors_ = errors;
+  factors_ = {large, small, large};
   positive_ = positive + errors;
   negative_ = sizes - positive + errors + sizes * 0x1p-40;
   all_positive_ = positive == sizes;  // no product is below 0, and rounding keeps that
@@ -130,6 +136,9 @@ bounded bound_algebra::total::sum_result() const {
     y.e = every_order_is_exact || nonzero_ == 0 ? errors_ : errors_ + gamma * (sizes_ + errors_);
     y.e = std::isnan(y.e) ? k_inf : y.e * inflation;
     if (all_positive_) y.low = greatest_low_;
+    // As one factor a sum may be less than each term.
+    const double least = std::fmax(std::fabs(y.v) - y.r - y.e, 0);
+    y.product_of = {factors_.large * inflation, std::fmin(factors_.small, least), factors_.losses * inflation};
   }
   if (is_free_) y.e = k_inf;
   y.s |= specials_;
@@ -181,6 +190,7 @@ bounded bound_algebra::total::product_result() const {
   y.low = all_positive_ ? 0 : -k_inf;
   if (is_free_) y.e = k_inf;
   if (!y.is_finite()) return y;
+  if (!has_zero_) y.product_of = {large_, small_, n * large_};
   // Higham, lemma 3.1, and what a subnormal partial product loses, times the factors after it.
   const double rest = std::fmax(std::fabs(y.v) - y.r, 0);
   y.e = grown_ * (1 + c.roundings(std::fmax(n - 1, 0) * (1 + c.of.slack))) - rest;

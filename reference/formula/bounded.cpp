@@ -162,7 +162,10 @@ bounded bound_algebra::quotient(const value& a, const value& b) const {
     return y;
   }
   y.e = (a.e + (magnitude + y.r) * b.e) / margin;
-  double absolute = c_.eta / 2;
+  // The divisor, as it is written, is one factor. The reciprocal's rounding may be one to a subnormal, too.
+  const double inverse = std::fmax(1 / margin * reference::k_inflate, 1);
+  y.product_of = joined(factors_of(a), {inverse, std::fmin(1 / (b.size() + b.e), 1) * (1 - 0x1p-50), inverse});
+  double absolute = lost(y.product_of, a.product_of.large > 0);
   if (c_.of.division > 1) {
     // A product with the reciprocal, which may be subnormal or overflow.
     const double most = b.size() + b.e, numerator = a.size() + a.e;
@@ -280,8 +283,11 @@ bounded bound_algebra::power(const value& a, int k) const {
       y.e = (a.e > 0 ? grown - exact * (1 - n * 0x1p-51) : 0);
       y.low = k % 2 == 0 || a.low >= 0 ? 0 : -k_inf;
       y.high = k_inf;
+      y.product_of = factors_of(a);
+      for (int i = 1; i < k; ++i) y.product_of = joined(y.product_of, factors_of(a));
       if (c_.of.exact && y.r == 0 && y.e == 0 && holds(c_.of.format, y.v)) return y;
-      round(y, c_.roundings(n - 1 + c_.of.slack), (n - 1) * c_.eta / 2);
+      const double absolute = std::fmax((n - 1) * c_.eta / 2, lost(y.product_of, a.product_of.large > 0));
+      round(y, c_.roundings(n - 1 + c_.of.slack), absolute);
       return y;
     }
   }
@@ -327,6 +333,7 @@ bounded bound_algebra::cast(const value& a, number_type t) const {
   const double middle = round_to_type(t, a.v), low = round_to_type(t, a.v - r), high = round_to_type(t, a.v + r);
   value y = a;
   y.v = middle;
+  y.product_of = {};
   if (low != high && !(std::fabs(low) < k_inf && std::fabs(high) < k_inf)) return unknown_value();
   y.r = std::isinf(middle) ? 0 : std::fmax(high - middle, middle - low);
   const double least = round_to_type(t, a.lower()), most = round_to_type(t, a.upper());
@@ -385,6 +392,8 @@ bounded bound_algebra::choose(const truth& t, const value& then, const value& ot
   y.s = a.s | b.s;
   y.low = std::fmin(a.low, b.low);
   y.high = std::fmax(a.high, b.high);
+  const factors p = factors_of(a), q = factors_of(b);
+  y.product_of = {std::fmax(p.large, q.large), std::fmin(p.small, q.small), std::fmax(p.losses, q.losses)};
   if (a.is_finite() && b.is_finite()) {
     const double gap = std::fabs(a.v - b.v) + a.r + b.r;
     if (!t.exact_is_sure) y.r = (gap + a.r) * reference::k_inflate;

@@ -20,6 +20,14 @@ inline constexpr double k_inf = std::numeric_limits<double>::infinity();
 // Values that a kernel may have in place of a finite number.
 enum special : uint8_t { plus_infinity = 1, minus_infinity = 2, not_a_number = 4, any_special = 7 };
 
+// The factors of a product, or of all terms of a sum. A kernel may multiply them in another order, divide early, and do
+// both to each term. A rounding to a subnormal is then off by half an eta times the factors that follow.
+struct factors {
+  double large = 0;   // at least the size of any product of some of them; 0: the value is one factor itself
+  double small = 1;   // at most that
+  double losses = 0;  // halves of an eta, of all roundings together
+};
+
 // One intermediate value. Four cases:
 //   finite         the exact value lies within r of v, and a finite computed value within e of the exact one
 //   special        v is NaN or infinite, r = 0: the extended reals fix it; e is infinite where a computed value may be
@@ -32,6 +40,7 @@ enum special : uint8_t { plus_infinity = 1, minus_infinity = 2, not_a_number = 4
 struct bounded {
   double v = 0, r = 0, e = 0;
   double low = -k_inf, high = k_inf;
+  factors product_of;
   uint8_t s = 0;
   bool is_outside = false;  // the value beyond a tensor: a kernel may leave out its product with another
 
@@ -143,6 +152,7 @@ class bound_algebra {
     bool is_unknown_ = false, is_free_ = false, all_positive_ = true;  // free: a term has no bound
     // A sum without its terms that are beyond or exactly special.
     double sum_ = 0, correction_ = 0, radii_ = 0, sizes_ = 0, errors_ = 0, positive_ = 0, negative_ = 0;
+    factors factors_;
     double greatest_low_ = 0, special_ = 0, beyond_plus_ = 0, beyond_minus_ = 0;
     bool is_inexact_ = false, has_special_ = false;
     int lowest_bit_ = 2000;
@@ -170,6 +180,7 @@ class bound_algebra {
   value power_function(const value& a, const value& b) const;
   value larger(const value& a, const value& b, double sign, bool drops_nan) const;
   void round(value& y, double relative, double absolute) const;
+  double lost(const factors& of, bool is_more) const;
   void keep_sign(value& y, const value& a, const value& b) const;
   void overflow(value& y) const;
   template <class F>
@@ -185,6 +196,26 @@ double round_to_type(number_type t, double x);
 bool holds(number_type t, double x);
 bounded unknown_value();
 double apply_in_double(function f, double x);
+
+inline factors factors_of(const bounded& a) {
+  if (a.product_of.large > 0) return a.product_of;
+  const double most = a.size() + a.e;
+  if (!(most > 0)) return {};
+  return {std::fmax(most, 1), std::fmin(std::fmax(std::fabs(a.v) - a.r - a.e, 0), 1), 0};
+}
+
+// The factors of a product of two values.
+inline factors joined(const factors& p, const factors& q) {
+  if (p.large == 0 || q.large == 0) return {};
+  const double large = p.large * q.large * reference::k_inflate;
+  return {large, p.small * q.small, (p.losses * q.large + q.losses * p.large) * reference::k_inflate + large};
+}
+
+// The absolute error of a product of these factors, of which `is_more` than two are known.
+inline double bound_algebra::lost(const factors& of, bool is_more) const {
+  const bool may_be_subnormal = of.small < std::ldexp(c_.eta, range_of(c_.of.format).digits);
+  return c_.eta / 2 * (is_more && may_be_subnormal && c_.of.slack > 0 ? std::fmax(of.losses, 1) : 1);
+}
 
 // A product's or quotient's rounding keeps the sign, also where it underflows.
 inline void bound_algebra::keep_sign(value& y, const value& a, const value& b) const {
@@ -205,8 +236,9 @@ inline bounded bound_algebra::product(const value& a, const value& b, bool are_s
     y.r = 0;
   y.e = x * b.e + (z + b.e) * a.e;
   if (are_same || (a.low >= 0 && b.low >= 0)) y.low = 0;
+  y.product_of = joined(factors_of(a), factors_of(b));
   if (c_.of.exact && y.r == 0 && y.e == 0 && holds(c_.of.format, y.v)) return y;
-  round(y, c_.one, c_.eta / 2);
+  round(y, c_.one, lost(y.product_of, a.product_of.large + b.product_of.large > 0));
   keep_sign(y, a, b);
   return y;
 }

@@ -36,19 +36,24 @@ struct outcome {
   std::string first;
 };
 
-// Honest kernels of one random formula, with a few calls.
-outcome try_tree(draws g, const machine_options& how, const char* contract) {
+// Honest kernels of one random formula, with a few calls. `reorders`: they are of the formula with its products in
+// another order, where no intermediate may overflow.
+outcome try_tree(draws g, const machine_options& how, const char* contract, bool reorders) {
   outcome o;
-  const formula_operator op = drawn_operator(g, contract), plain = expanded(op);
+  const formula_operator op = drawn_operator(g, contract), other = reorders ? reordered(g, op) : op;
+  const formula_operator plain = expanded(other);
+  formula_operator careful = other;
+  careful.contract = "arithmetic f32: overflow free";
   for (int recipe = 0; recipe < 6; ++recipe) {
     const call_data c = drawn_call(g, recipe);
-    evaluation exact(op, c);
+    evaluation exact(op, c), overflowing(careful, c);
     program code(plain, c);
     machine_options honest = how;
     if (how.seed != 0) honest.seed = g() | 1;
     walker<machine_algebra> kernel(code, machine_algebra(honest));
     const definition_code& y = *code.find("y");
     for (int64_t i = 0; i < y.elements; ++i) {
+      if (reorders && !overflowing.element("y", i).is_plain()) continue;
       const double actual = round_to_type(op.outputs[0].type, round_to_type(number_type::f32, kernel.element(y, i)));
       const bounded b = exact.element("y", i);
       ++o.judged;
@@ -65,14 +70,15 @@ outcome try_tree(draws g, const machine_options& how, const char* contract) {
 }
 
 // Honest kernels of `trees` random formulas, on all cores. Each tree has a seed of its own, whatever the cores are.
-outcome try_trees(uint32_t seed, int trees, const machine_options& how, const char* contract = "") {
+outcome try_trees(uint32_t seed, int trees, const machine_options& how, const char* contract = "",
+                  bool reorders = false) {
   outcome all;
   std::mutex lock;
   std::atomic<int> next = 0;
   const auto work = [&] {
     for (int t = next++; t < trees; t = next++) {
       std::seed_seq tree_seed = {seed, static_cast<uint32_t>(t)};
-      const outcome o = try_tree(draws(tree_seed), how, contract);
+      const outcome o = try_tree(draws(tree_seed), how, contract, reorders);
       const std::lock_guard guard(lock);
       all.judged += o.judged;
       all.free += o.free;
@@ -96,6 +102,12 @@ TEST(FormulaBound, HonestKernelsOfRandomFormulasStayWithinIt) {
   const outcome o = try_trees(1, trees_to_try(), {.seed = 1});
   EXPECT_EQ(o.rejected, 0) << o.rejected << " of " << o.judged << "\n" << o.first;
   EXPECT_LT(static_cast<double>(o.free), 0.5 * static_cast<double>(o.judged));
+}
+
+TEST(FormulaBound, HonestKernelsThatReorderProductsStayWithinIt) {
+  const outcome o = try_trees(2, trees_to_try(), {.seed = 1}, "", true);
+  EXPECT_EQ(o.rejected, 0) << o.rejected << " of " << o.judged << "\n" << o.first;
+  EXPECT_GT(o.judged, trees_to_try());
 }
 
 // With so few digits the errors of second order count, too.
@@ -126,6 +138,25 @@ TEST(FormulaBound, ASubnormalReciprocalIsAllowedFor) {
     EXPECT_TRUE(e.judge("y", i, static_cast<double>(x * (1 / w))).accepted) << x << " / " << w;
     EXPECT_FALSE(e.judge("y", i, static_cast<double>(x / w) * (1 + 0x1p-20)).accepted) << x << " / " << w;
   }
+}
+
+// Attention that divides the weights first: each product with a subnormal value is rounded to a multiple of eta.
+TEST(FormulaBound, AnEarlyDivisionOfSubnormalsIsAllowedFor) {
+  const auto is_accepted = [](const char* contract, float v) {
+    const std::string text = "operator f(p[n], v[n]) -> y\n  arithmetic f32: " + std::string(contract) +
+                             "\n  y = sum(j) p[j] * v[j] / (sum(j) p[j])\n";
+    call_data c;
+    c.inputs.emplace("p", array{{16}, std::vector<double>(16, 1.0)});
+    c.inputs.emplace("v", array{{16}, std::vector<double>(16, static_cast<double>(v))});
+    float sum = 0;
+    for (int i = 0; i < 16; ++i) sum += (1.0f / 16) * v;
+    evaluation e(parse_file(text)[0], c);
+    return e.judge("y", 0, static_cast<double>(sum)).accepted;
+  };
+  const float subnormal = 150 * 0x1p-149f;  // a sixteenth of it is 9.375 eta
+  EXPECT_TRUE(is_accepted("slack 1", subnormal));
+  EXPECT_FALSE(is_accepted("slack 0", subnormal));
+  EXPECT_TRUE(is_accepted("slack 0", 0x1p-100f));
 }
 
 // A kernel of one formula on random data, against a contract that lacks one allowance.

@@ -118,6 +118,92 @@ inline formula_operator drawn_operator(draws& g, const char* contract = "") {
   }
 }
 
+// The factors of a product, and its divisors.
+struct drawn_product {
+  std::vector<expr> over, under;
+};
+
+inline expr reordered(draws& g, const expr& e);
+
+inline void add_factors(draws& g, const expr& e, drawn_product& into) {
+  if (e->what == kind::multiply || e->what == kind::divide) {
+    add_factors(g, e->args[0], into);
+    if (e->what == kind::multiply)
+      add_factors(g, e->args[1], into);
+    else
+      into.under.push_back(reordered(g, e->args[1]));
+  } else if (e->what == kind::power && e->args[1]->what == kind::number) {
+    for (int k = std::stoi(e->args[1]->text); k > 0; --k) add_factors(g, e->args[0], into);
+  } else {
+    into.over.push_back(reordered(g, e));
+  }
+}
+
+inline bool binds_one_of(const expr& e, const std::vector<binder>& indices) {
+  bool does = false;
+  walk(e, [&](const expr& inner) {
+    for (const binder& b : inner->bound)
+      for (const binder& other : indices) does |= b.index == other.index;
+  });
+  return does;
+}
+
+// Multiplies two factors, or divides by the second, each term of a sum if need be.
+inline expr joined_factors(draws& g, const expr& a, const expr& b, bool is_divisor) {
+  const bool is_sum = a->what == kind::reduce && a->text == "sum" && !binds_one_of(b, a->bound);
+  if (is_sum && g() % 2) {
+    drawn_product inside;
+    add_factors(g, a->args[0], inside);
+    (is_divisor ? inside.under : inside.over).push_back(b);
+    expr body = inside.over[0];
+    for (size_t i = 1; i < inside.over.size(); ++i) body = make_binary(kind::multiply, inside.over[i], body);
+    for (const expr& u : inside.under) body = make_binary(kind::divide, body, u);
+    return make_reduction("sum", a->bound, a->other, body);
+  }
+  return make_binary(is_divisor ? kind::divide : kind::multiply, a, b);
+}
+
+// The same value as other kernels compute it: products in another order, early divisions, reciprocals.
+inline expr reordered(draws& g, const expr& e) {
+  if (!e) return e;
+  if (e->what == kind::at) return e;
+  if (e->what != kind::multiply && e->what != kind::divide && e->what != kind::power)
+    return with_children(e, [&](const expr& a) { return reordered(g, a); });
+  drawn_product p;
+  add_factors(g, e, p);
+  while (p.over.size() + p.under.size() > 1) {
+    std::shuffle(p.over.begin(), p.over.end(), g);
+    std::shuffle(p.under.begin(), p.under.end(), g);
+    if (!p.under.empty() && g() % 4 == 0) {
+      p.over.push_back(make_binary(kind::divide, make_number(1), p.under.back()));
+      p.under.pop_back();
+    } else if (p.over.size() < 2 || (!p.under.empty() && g() % 2)) {
+      p.over.back() = joined_factors(g, p.over.back(), p.under.back(), true);
+      p.under.pop_back();
+    } else {
+      const expr last = p.over.back();
+      p.over.pop_back();
+      p.over.back() = joined_factors(g, p.over.back(), last, false);
+    }
+  }
+  return p.over[0];
+}
+
+inline formula_operator reordered(draws& g, const formula_operator& op) {
+  formula_operator other = op;
+  try {
+    for (definition& d : other.definitions) {
+      d.value = reordered(g, d.value);
+      // Not those that its first subscripts have now.
+      for (size_t k = 0; k < d.indices.size() && !op.find_output(d.name); ++k) d.indices[k].extent = d.extents[k];
+    }
+    check(other);
+    return other;
+  } catch (const formula_error&) {
+    return op;  // it became too large
+  }
+}
+
 inline call_data drawn_call(draws& g, int recipe) {
   const int64_t m = static_cast<int64_t>(g() % 3) + 1, n = static_cast<int64_t>(g() % 6) + 1;
   call_data c;
