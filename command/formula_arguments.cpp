@@ -11,6 +11,7 @@
 #include "command/formula_golden.hpp"
 #include "command/formula_interpreter.hpp"
 #include "command/plan.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/formula/formula_properties.hpp"
 #include "reference/formula/gradient.hpp"
@@ -78,6 +79,15 @@ named_formula gradient_of(const named_formula& f) {
   }
 }
 
+// usage_error where an argument is no operator and lacks the suffix of a formula of the library.
+void require_suffix(const std::string& argument) {
+  constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  if (engine::find_description(argument) || argument.find_first_not_of(k_letters) != std::string::npos) return;
+  const std::string formula = argument + std::string(k_suffix);
+  if (!find_in_library(formula).empty())
+    throw usage_error(fmt::format("operator: '{}' is unknown; the library has the formula {}", argument, formula));
+}
+
 void register_with_interpreter(const named_formula& f) {
   const bool is_new = !formula_trial::formula_of(f.engine_name());
   formula_trial::register_formula(f);
@@ -125,6 +135,7 @@ std::vector<std::string> use_formulas(const std::vector<std::string>& arguments)
   std::vector<std::string> names;
   for (const std::string& argument : arguments) {
     if (!is_formula_argument(argument)) {
+      require_suffix(argument);
       names.push_back(argument);
       continue;
     }
@@ -171,9 +182,8 @@ void require_one_operator(const std::string& argument, size_t operators) {
 }
 
 void use_formulas(verify_options& o, bool has_candidate) {
-  const bool has_formula = std::any_of(o.operators.begin(), o.operators.end(), is_formula_argument);
-  if (!has_formula) return;
   o.operators = use_formulas(o.operators);
+  if (std::none_of(o.operators.begin(), o.operators.end(), is_formula_argument)) return;
   if (has_candidate || o.candidate != "builtin") return;
   const auto is_formula = [](const std::string& op) { return is_formula_argument(op); };
   if (!std::all_of(o.operators.begin(), o.operators.end(), is_formula))

@@ -58,6 +58,9 @@ class Commands(unittest.TestCase):
         self.expect(2, "gradient of f: no rule for a variable value outside of a tensor", "gradient", self.file)
         self.expect(2, "has no operator 'g'; it has f", "format", f"{self.file}:g")
         self.expect(2, "nosuch.op' not found, nor in the library", "format", "nosuch.op")
+        for command in (["verify", "rms_norm"], ["verify", "rms_norm", "--python", "x.py:f"],
+                        ["verify", "rms_norm", "--source", "x.cu", "--entry", "f"], ["list", "rms_norm"]):
+            self.expect(2, "operator: 'rms_norm' is unknown; the library has the formula rms_norm.op", *command)
         self.file.write_text("operator f(x[n]) -> y[n]\n  y[i] = x[k]\n")
         self.expect(2, f"{self.file}:2:12: 'k' is unknown", "format", self.file)
 
