@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "properties/engine/cases/classes.hpp"
@@ -116,6 +117,56 @@ void check_causality(trial& t, const named_formula& f, const std::vector<causal_
   if (!is_tried) t.skip("no element comes later");
 }
 
+// A tensor whose slices along a dimension change places: slice i is that of order[i].
+host_tensor permuted(const host_tensor& x, size_t dimension, const std::vector<int64_t>& order) {
+  host_tensor y(x.spec);
+  int64_t inner = 1;
+  for (size_t k = dimension + 1; k < x.spec.shape.size(); ++k) inner *= x.spec.shape[k];
+  const int64_t cols = std::max<int64_t>(1, x.spec.cols());
+  for (int64_t i = 0; i < x.spec.elements(); ++i) {
+    const int64_t place = place_in(x.spec, i, dimension), from = i + (order[place] - place) * inner;
+    y.set_bits(i / cols, i % cols, x.bits(from / cols, from % cols));
+  }
+  return y;
+}
+
+// Every tensor of the list that has the extent, permuted along all of its dimensions of that extent.
+void permute(tensor_map& tensors, const std::vector<formula::tensor>& list, const std::string& extent,
+             const std::vector<int64_t>& order) {
+  for (const formula::tensor& t : list)
+    for (size_t k = 0; k < t.shape.size(); ++k)
+      if (is_dimension(t.shape[k], extent)) {
+        host_tensor& x = tensors.find(t.name)->second;
+        x = permuted(x, k, order);
+      }
+}
+
+// The bound does not depend on the order of places, so outputs that are put back in order have the case's own.
+void check_permutation(trial& t, const named_formula& f, const std::vector<std::string>& extents) {
+  judge_outputs(t, t.run(), f);
+  const sizes of = sizes_of(*find_description(t.the_case().op), t.the_case());
+  bool is_tried = false;
+  for (const std::string& extent : extents) {
+    const int64_t n = of.at(extent);
+    if (n < 2) continue;
+    is_tried = true;
+    std::vector<int64_t> order(static_cast<size_t>(n)), back(order.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [](int64_t a, int64_t b) {
+      return hash64(7, static_cast<uint64_t>(a)) < hash64(7, static_cast<uint64_t>(b));
+    });
+    if (std::is_sorted(order.begin(), order.end())) std::reverse(order.begin(), order.end());
+    for (int64_t i = 0; i < n; ++i) back[static_cast<size_t>(order[static_cast<size_t>(i)])] = i;
+    tensor_map changed;
+    for (const formula::tensor& x : f.op.inputs) changed.emplace(x.name, t.input(x.name));
+    permute(changed, f.op.inputs, extent, order);
+    run_result after = t.run(t.the_case(), changed);
+    permute(after.tensors, f.op.outputs, extent, back);
+    judge_outputs(t, after, f);
+  }
+  if (!is_tried) t.skip("no extent has two places");
+}
+
 // Adds the properties of one formula.
 class planner {
  public:
@@ -125,6 +176,7 @@ class planner {
   formula_trial_plan plan() {
     add_values();
     add_structure();
+    add_permutation();
     add_memory();
     return std::move(plan_);
   }
@@ -227,6 +279,17 @@ class planner {
           [](trial& t) { t.run(); });
     else
       leave_out("empty-extents", "no extent is a dimension of every output, so none empties them all");
+  }
+
+  void add_permutation() {
+    if (!structure_.permutable_extents.empty())
+      add("permutation",
+          fmt::format("inputs in another order along {} give the outputs in that order, or the same",
+                      fmt::join(structure_.permutable_extents, ", ")),
+          10, any({.most = 80, .least = 2, .is_plain = true}),
+          [f = f_, extents = structure_.permutable_extents](trial& t) { check_permutation(t, *f, extents); });
+    else
+      leave_out("permutation", "every extent has an index whose value, and not only its element, is used");
   }
 
   // Candidates may state that they hold it.

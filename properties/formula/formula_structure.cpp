@@ -270,6 +270,70 @@ void find_emptying(const formula_operator& op, formula_structure& s) {
   }
 }
 
+// Indices of an extent that are nothing but subscripts of dimensions of that extent.
+class place_blindness {
+ public:
+  place_blindness(const formula_operator& op, const std::string& extent) : op_(op), extent_(extent) {}
+
+  bool holds() {
+    for (const formula::definition& d : op_.definitions) {
+      const std::vector<expr> extents = op_.extents_of(d);
+      indices_.clear();
+      for (size_t k = 0; k < extents.size(); ++k)
+        if (is_extent(extents[k], extent_)) indices_.insert(d.indices[k].index);
+      if (!is_blind(d.value)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool is_index(const expr& e) const { return e->what == kind::name && indices_.count(e->text) > 0; }
+
+  bool is_blind(const expr& e) {
+    if (!e) return true;
+    if (is_index(e)) return false;
+    if (e->what == kind::reduce) return is_blind_reduction(e);
+    const std::vector<expr> shape = e->what == kind::at ? *op_.shape_of(e->text) : std::vector<expr>();
+    for (size_t k = 0; k < e->args.size(); ++k) {
+      const bool is_place = k < shape.size() && is_extent(shape[k], extent_);
+      if (is_place != is_index(e->args[k]) || (!is_place && !is_blind(e->args[k]))) return false;
+    }
+    return is_blind(e->other);
+  }
+
+  bool is_blind_reduction(const expr& e) {
+    const std::set<std::string> outer = indices_;
+    const bool tells_places = e->text == "argmax" || e->text == "argmin";
+    bool holds = true;
+    for (const formula::binder& b : e->bound) {
+      const expr size = b.extent ? b.extent : op_.inferred_extent(b.index, e->args[0]);
+      indices_.erase(b.index);
+      if (!size || !is_extent(size, extent_)) continue;
+      indices_.insert(b.index);
+      holds = holds && !tells_places;
+    }
+    holds = holds && is_blind(e->other) && is_blind(e->args[0]);
+    indices_ = outer;
+    return holds;
+  }
+
+  const formula_operator& op_;
+  const std::string& extent_;
+  std::set<std::string> indices_;
+};
+
+void find_permutable(const formula_operator& op, formula_structure& s) {
+  for (const std::string& extent : op.free_extents()) {
+    const bool is_listed = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const formula::tensor& t) {
+      return t.of && formula::mentions(t.of, extent);
+    });
+    const bool is_a_dimension = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const formula::tensor& t) {
+      return std::any_of(t.shape.begin(), t.shape.end(), [&](const expr& e) { return is_extent(e, extent); });
+    });
+    if (!is_listed && is_a_dimension && place_blindness(op, extent).holds()) s.permutable_extents.push_back(extent);
+  }
+}
+
 }  // namespace
 
 formula_structure study(const formula_operator& op) {
@@ -277,6 +341,7 @@ formula_structure study(const formula_operator& op) {
   std::vector<output_study> all;
   for (const formula::tensor& t : op.outputs) all.push_back(study_output(op, t));
   find_emptying(op, s);
+  find_permutable(op, s);
   for (const output_study& o : all) {
     s.is_known &= o.found.size() <= k_most_accesses;
     s.accesses.insert(s.accesses.end(), o.summaries.begin(), o.summaries.end());

@@ -43,6 +43,9 @@ struct formula_structure {
   std::vector<std::string> batch_extents;                     // their slices are independent of one another
   std::vector<causal_dimension> causal;                       // of inputs that are read causally in every access
   std::vector<std::pair<std::string, std::string>> in_place;  // output and input: it may lie in the input's memory
+  // Places of these may be permuted in all tensors alike: the outputs are permuted where they have the extent, and else
+  // stay.
+  std::vector<std::string> permutable_extents;
   std::vector<std::string> emptying_extents;                  // without their elements no output has any
   bool is_known = true;                                       // false: the formula is too large to be inlined
 };

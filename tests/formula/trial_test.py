@@ -262,6 +262,28 @@ QUANTISE_I8 = QUANTISE.format(type="int8_t", limit="127", name="quantise_rows",
 QUANTISE_E4M3 = QUANTISE.format(type="__nv_fp8_e4m3", limit="448", name="quantise_e4m3_rows",
                                 store="__nv_fp8_e4m3(isnan(v) ? v : fmaxf(fminf(v, 448.0f), -448.0f))")
 
+# Keeps its last result for inputs of the same sum.
+KEPT = """
+__device__ unsigned long long kept_sum;
+__device__ int kept_n;
+__device__ float kept[4096];
+__global__ void one(const float* x, float* y, int n) {
+  unsigned long long sum = 1;
+  for (int i = 0; i < n; ++i) sum += __float_as_uint(x[i]);
+  if (n > 4096 || sum != kept_sum || n != kept_n) {
+    for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+    kept_n = 0;
+    if (n <= 4096) {
+      for (int i = 0; i < n; ++i) kept[i] = y[i];
+      kept_sum = sum, kept_n = n;
+    }
+    return;
+  }
+  for (int i = 0; i < n; ++i) y[i] = kept[i];
+}
+extern "C" void doubled(const float* x, float* y, int n, cudaStream_t stream) { one<<<1, 1, 0, stream>>>(x, y, n); }
+"""
+
 ELEVEN_BITS = "__uint_as_float(__float_as_uint({}) & 0xffffe000u)"
 # Kernels of the library's formulas, each with faults.
 KERNELS = {
@@ -449,6 +471,24 @@ class Trials(unittest.TestCase):
             found, output = self.run_command("verify", "log_softmax.op", "--candidate", "./libmine.so", "--device",
                                              "cpu", "--cases", "10", "--shrink-seconds", "5")
             self.assertEqual(found, code, output)
+
+    def test_a_result_kept_for_another_order_is_found(self):
+        (self.folder / "doubled.op").write_text("operator doubled(x[n]) -> y[n]\n  y[i] = 2 * x[i]\n")
+        arguments = ["verify", "doubled.op", "--source", "kept.cu", "--entry", "doubled", "--device", "emulated",
+                     "--cases", "20", "--shrink-seconds", "3"]
+        (self.folder / "kept.cu").write_text(KEPT)
+        code, output = self.run_command(*arguments)
+        self.assertEqual(code, 1, output)
+        self.assertEqual(re.findall(r"doubled.op +([\w-]+) .*\(\d+ failures?\)", output), ["permutation"], output)
+        (self.folder / "kept.cu").write_text(KEPT.replace("sum += __float", "sum = 31 * sum + __float"))
+        self.assertEqual(self.run_command(*arguments)[0], 0)
+
+    def test_orders_that_follow_from_subscripts(self):
+        for name, extents in (("matmul", "m, k, n"), ("softmax", "rows, cols"), ("cumsum", "rows"),
+                              ("causal_attention", "heads, d"), ("embedding", "d, n"),
+                              ("conv1d", "n, groups, cin, cout")):
+            _, output = self.run_command("explain", f"{name}.op")
+            self.assertIn(f"inputs in another order along {extents} give", output)
 
     def test_a_python_function_gets_elements_of_8_bits(self):
         for name, wrong in (("dequantise_rows", ("c_int8", "c_uint8")),
