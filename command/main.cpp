@@ -319,10 +319,25 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   regenerate->callback([&] { code = cli::golden_regenerate(g); });
 }
 
+void add_ptx_launches(CLI::App& emulated, cli::run_emulated_options& e) {
+  emulated
+      .add_option("--launch", e.launches,
+                  "Of a .ptx file: a launch, KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
+                  "are numbers and names of arrays (may be repeated)")
+      ->allow_extra_args(false);
+  emulated.add_option("--array", e.arrays, "An array for launches: NAME=FILE.npy, or unwritten: NAME=f32[64,16]")
+      ->allow_extra_args(false);
+  emulated.add_option("--write", e.writes, "Write an array after the launches: NAME=FILE.npy")->allow_extra_args(false);
+  emulated.add_option("--expect", e.expects, "Compare an array's bits after the launches: NAME=FILE.npy")
+      ->allow_extra_args(false);
+}
+
 void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   CLI::App* emulated = app.add_subcommand(
-      "run-emulated", "Run a CUDA program (one .cu file with main) on the emulated device and report its hazards");
-  emulated->add_option("file", e.file, "The program's source")->required();
+      "run-emulated",
+      "Run a CUDA program (one .cu file with main), or kernels of a PTX module, on the emulated device and report "
+      "their hazards");
+  emulated->add_option("file", e.file, "The program's source, or a .ptx file")->required();
   emulated->add_option("--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)")
       ->allow_extra_args(false);
   emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
@@ -341,6 +356,7 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
                    "The standard of C++, also as -std=c++20: c++17, c++20 or c++23; an older one means c++17")
       ->check(CLI::IsMember({"c++11", "c++14", "c++17", "c++20", "c++23"}))
       ->capture_default_str();
+  add_ptx_launches(*emulated, e);
   add_output(emulated, "--json", e.json, "Write the result as JSON to this file");
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated

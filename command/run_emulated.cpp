@@ -21,6 +21,7 @@
 #include <regex>
 
 #include "command/commands.hpp"
+#include "command/ptx_launches.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "command/translator/importer.hpp"
@@ -255,14 +256,24 @@ void run_main_in_new_heap(const program_request& request, const run_emulated_opt
     pthread_join(thread, nullptr);
 }
 
-// "./a.cu:3" is the user's "a.cu:3".
-std::string tidy(const std::string& text) {
-  static const std::regex here(R"((^|[ (])\./)");
-  return std::regex_replace(text, here, "$1");
+// Lines of a PTX module and where they come from: "FILE.ptx:LINE", "FILE:LINE".
+using line_origins = std::map<std::string, std::string, std::less<>>;
+
+// "./a.cu:3" is the user's "a.cu:3". Behind a line of a PTX module stands the line of its source.
+std::string tidy(const std::string& text, const line_origins& origins) {
+  static const std::regex here(R"((^|[ (])\./)"), line(R"([^ /(]+\.ptx:[0-9]+)");
+  std::string plain = std::regex_replace(text, here, "$1"), all;
+  if (origins.empty()) return plain;
+  std::smatch match;
+  for (; std::regex_search(plain, match, line); plain = match.suffix()) {
+    all += match.prefix().str() + match.str();
+    if (const auto at = origins.find(match.str()); at != origins.end()) all += fmt::format(" ({})", at->second);
+  }
+  return all + plain;
 }
 
 program_run run_once(const program_request& request, const run_emulated_options& o,
-                     const std::vector<suppression>& known, shared_record& record) {
+                     const std::vector<suppression>& known, shared_record& record, const line_origins& origins = {}) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
@@ -281,7 +292,7 @@ program_run run_once(const program_request& request, const run_emulated_options&
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json j = nlohmann::json::parse(line);
     if (j["kind"] == "note") {
-      r.notes.push_back(tidy(j["text"]));
+      r.notes.push_back(tidy(j["text"], origins));
     } else if (j["kind"] == "approximated") {
       r.approximated.push_back(j["text"]);
     } else if (j["kind"] == "every schedule") {
@@ -289,11 +300,11 @@ program_run run_once(const program_request& request, const run_emulated_options&
     } else if (j["kind"] == "explored") {
       r.explored = j["text"];
     } else if (j["kind"] == "choice") {
-      r.choices.push_back(tidy(j["text"]));
+      r.choices.push_back(tidy(j["text"], origins));
     } else if (j["kind"] == "unsupported") {
-      r.unsupported.push_back(tidy(j["text"]));
+      r.unsupported.push_back(tidy(j["text"], origins));
     } else {
-      r.hazards.push_back({j["kind"], tidy(j["text"]), ""});
+      r.hazards.push_back({j["kind"], tidy(j["text"], origins), ""});
       r.hazards.back().known = reason_of(r.hazards.back(), known);
     }
   }
@@ -486,9 +497,39 @@ import_request import_request_of(const run_emulated_options& o) {
   return request;
 }
 
+// What a file that is a PTX module has beside a program.
+struct ptx_part {
+  std::optional<ptx_launches> launches;
+  line_origins origins;
+};
+ptx_part ptx_part_of(const run_emulated_options& o) {
+  ptx_part part;
+  if (!is_ptx_source(o.file)) {
+    if (!o.launches.empty() || !o.arrays.empty() || !o.writes.empty() || !o.expects.empty())
+      throw usage_error(fmt::format("launch: '{}' is no .ptx file; --launch, --array, --write and --expect are for the "
+                                    "kernels of one, and a program launches its own",
+                                    o.file));
+    return part;
+  }
+  const ptx_module module = parse_ptx(read_text(o.file), o.file);
+  part.launches.emplace(o, module);
+  const std::string name = std::filesystem::path(o.file).filename().string();
+  for (const auto& [line, origin] : module.origins()) part.origins.emplace(fmt::format("{}:{}", name, line), origin);
+  return part;
+}
+
+// An array with other bits than expected is a violation.
+void compare_arrays(const ptx_launches& launches, program_run& r) {
+  for (const std::string& difference : launches.differences()) {
+    r.hazards.push_back({"violation", difference, ""});
+    if (r.result == "pass") r.result = "violation";
+  }
+}
+
 }  // namespace
 
-int run_emulated(const run_emulated_options& o) {
+int run_emulated(const run_emulated_options& given) {
+  run_emulated_options o = given;
   if (o.seeds < 0 || o.seeds > 1000000)
     throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
   check_timeout(o.timeout);
@@ -498,6 +539,8 @@ int run_emulated(const run_emulated_options& o) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(o.file, ignored))
     throw usage_error(fmt::format("file: '{}' not found", o.file));
+  const ptx_part ptx = ptx_part_of(o);
+  if (ptx.launches) o.arguments = ptx.launches->arguments();
   const import_request request = import_request_of(o);
   const std::string library = import_library(toolchain::load(), request);
 
@@ -510,7 +553,9 @@ int run_emulated(const run_emulated_options& o) {
     const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), schedule));
     // The output of one run stands for all: runs differ in schedule only.
     const bool first = runs.empty();
-    runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record));
+    runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record, ptx.origins));
+    if (ptx.launches && first) ptx.launches->write_arrays();
+    if (ptx.launches) compare_arrays(*ptx.launches, runs.back());
     if (first && !o.quiet && output >= 0) show_output(output);
     if (!runs.back().unsupported.empty()) left = left_after(runs.back(), left);
   }

@@ -17,6 +17,7 @@ struct run_emulated_options {
   std::vector<std::string> defines, includes;  // for the compiler
   std::string standard = "c++17";              // of C++
   std::vector<std::string> arguments;          // of the program
+  std::vector<std::string> launches, arrays, writes, expects;  // of a PTX module (ptx_launches.hpp)
   std::string json;
   double timeout = 60;                  // seconds per run
   uint64_t step_limit = 200'000'000;    // scheduler steps in which no thread of a launch ends: then it is a livelock

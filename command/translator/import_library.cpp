@@ -14,6 +14,7 @@
 
 #include "command/support.hpp"
 #include "command/translator/importer.hpp"
+#include "command/translator/ptx_module.hpp"
 #include "command/translator/refusals.hpp"
 #include "command/translator/user_macros.hpp"
 #include "properties/engine/error.hpp"
@@ -139,12 +140,20 @@ std::vector<std::string> macro_options(const toolchain& tools, const import_requ
   return options;
 }
 
+// The C++ of a PTX module. Its path is part of the preprocessed text, and so follows from what is in it.
+std::string written_program(const std::string& file, const fs::path& folder) {
+  const std::string program = program_of(parse_ptx(read_text(file), file));
+  const std::string path = (folder / fmt::format("ptx.{}.cu", engine::sha256_hex(program).substr(0, 16))).string();
+  write_file(path, program);
+  return path;
+}
+
 // A source after the preprocessor, with what plain C++ cannot express rewritten; C stays as it is.
 imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
                                  const fs::path& folder) {
   compilation c;
   c.flavour = r.flavour;
-  c.sources = {file};
+  c.sources = {is_ptx_source(file) ? written_program(file, folder) : file};
   const bool is_c = is_c_source(file);
   if (r.traced) c.options.push_back("-DSIMT_IMPORT_TRACE");
   if (is_c) {

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <map>
+#include <span>
 
 #include "command/translator/ptx_translator.hpp"
 
@@ -26,6 +27,8 @@ std::string string_literal(std::string_view s) {
   return out + "\"";
 }
 
+std::string without_percent(const std::string& s) { return s.substr(std::min(s.find_first_not_of('%'), s.size())); }
+
 bool is_name(std::string_view s) {
   return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
@@ -33,6 +36,11 @@ bool is_name(std::string_view s) {
 }
 
 }  // namespace
+
+const std::string* ptx_translator::label(const std::string& name) const {
+  const std::string* found = find(&scope::labels, without_percent(name));
+  return found == nullptr || found->empty() ? nullptr : found;
+}
 
 words split_ptx(std::string_view s, char separator) {
   words parts;
@@ -62,32 +70,71 @@ std::string type_of_ptx(std::string_view ptx) {
   return at == types.end() ? "" : at->second;
 }
 
+const ptx_statement ptx_translator::k_no_operands;
+
+std::string without_ptx_comments(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view two = text.substr(i, 2);
+    if (text[i] == '"') {  // a text, to its end
+      const size_t close = std::min(text.find_first_of("\"\n", i + 1), text.size() - 1);
+      out += text.substr(i, close + 1 - i);
+      i = close;
+    } else if (two == "//") {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (two == "/*") {
+      const size_t close = std::min(text.find("*/", i + 2), text.size());
+      out.append(static_cast<size_t>(std::count(text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(close), '\n')), '\n');
+      i = close + 1;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::vector<ptx_item> ptx_items(std::string_view text, int line) {
+  using kinds = ptx_item::kinds;
+  std::vector<ptx_item> items;
+  std::string part;
+  int depth = 0, first = line;
+  bool is_quoted = false;
+  const auto end = [&](kinds kind) {
+    items.push_back({kind, trim(part), first});
+    part.clear();
+    depth = 0;
+  };
+  for (const char c : text) {
+    const bool is_empty = part.empty();
+    if (c == '\n') ++line;
+    if (c == '\n' && part.starts_with(".loc ")) {
+      end(kinds::location);
+    } else if (std::isspace(static_cast<unsigned char>(c))) {
+      if (!is_empty) part += ' ';
+    } else if (c == ';' && !is_quoted) {
+      if (!is_empty) end(kinds::statement);
+    } else if (is_empty && (c == '{' || c == '}')) {
+      items.push_back({c == '{' ? kinds::opens : kinds::closes, "", line});
+    } else if (c == ':' && depth == 0 && is_name(without_percent(trim(part)))) {
+      end(kinds::label);
+    } else {
+      if (is_empty) first = line;
+      if (c == '"') is_quoted = !is_quoted;
+      if (c == '{' || c == '[') ++depth;
+      if (c == '}' || c == ']') --depth;
+      part += c;
+    }
+  }
+  if (!trim(part).empty()) end(kinds::statement);
+  return items;
+}
+
 std::string ptx_translator::run() {
-  std::string text = without_comments();
+  std::string text = without_ptx_comments(s_.text);
   for (size_t at = text.find("%="); at != std::string::npos; at = text.find("%="))
     text.replace(at, 2, std::to_string(s_.number));
-  // Scopes of PTX nest in the one of the statement: names are assumed to differ.
-  int depth = 0;
-  std::string line;
-  for (const char c : text + ";") {
-    if (c == '{' && trim(line).empty() && depth == 0) continue;
-    if (c == '}' && trim(line).empty() && depth == 0) continue;
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (c == ':' && depth == 0 && is_name(without_percent(trim(line)))) {
-      code_ += fmt::format(" {}:;", label(trim(line)));
-      line.clear();
-      continue;
-    }
-    if (c != ';') {
-      line += c;
-      continue;
-    }
-    const std::string one = trim(line);
-    line.clear();
-    if (one.empty()) continue;
-    statement(one);
-  }
+  scopes_ = {scope{}};
+  body(ptx_items(text, 1));
   std::string head;
   for (size_t i = 0; i < s_.operands.size(); ++i) {
     const ptx_operand& o = s_.operands[i];
@@ -98,36 +145,61 @@ std::string ptx_translator::run() {
   return fmt::format("do {{ namespace ptx = ::simt::import::ptx;{}{}{} }} while (false)", head, registers_, code_);
 }
 
-std::string ptx_translator::without_comments() const {
-  std::string out;
-  for (size_t i = 0; i < s_.text.size(); ++i) {
-    const std::string_view two = std::string_view(s_.text).substr(i, 2);
-    if (two == "//") {
-      i = std::min(s_.text.find('\n', i), s_.text.size()) - 1;
-    } else if (two == "/*") {
-      const size_t close = s_.text.find("*/", i + 2);
-      if (close == std::string::npos) break;
-      i = close + 1;
-    } else {
-      out += std::isspace(static_cast<unsigned char>(s_.text[i])) ? ' ' : s_.text[i];
-    }
+std::string ptx_translator::function_body(const std::vector<ptx_item>& items) {
+  declare_accumulators(items);
+  body(items);
+  return registers_ + code_;
+}
+
+void ptx_translator::body(const std::vector<ptx_item>& items) {
+  open_scope(items);
+  for (size_t k = 0; k < items.size(); ++k) {
+    const ptx_item& one = items[k];
+    if (one.kind == ptx_item::kinds::opens)
+      open_scope(std::span(items).subspan(k + 1));
+    else if (one.kind == ptx_item::kinds::closes && scopes_.size() > 1)
+      scopes_.pop_back();
+    else
+      item(one);
   }
-  return out;
 }
 
-std::string ptx_translator::without_percent(const std::string& s) {
-  return s.substr(std::min(s.find_first_not_of('%'), s.size()));
+// The labels of a scope are known from its begin on. `rest` begins behind its bracket.
+void ptx_translator::open_scope(std::span<const ptx_item> rest) {
+  using kinds = ptx_item::kinds;
+  scope& s = scopes_.emplace_back();
+  int depth = 0;
+  for (size_t k = 0; k < rest.size() && depth >= 0; ++k) {
+    depth += rest[k].kind == kinds::opens ? 1 : rest[k].kind == kinds::closes ? -1 : 0;
+    if (depth != 0 || rest[k].kind != kinds::label) continue;
+    const std::string name = without_percent(rest[k].text);
+    const bool is_list = k + 1 < rest.size() && rest[k + 1].text.starts_with(".branchtargets");
+    if (is_list) targets_[name] = split_ptx(rest[k + 1].text.substr(14), ',');
+    s.labels.try_emplace(name, is_list ? "" : unique(fmt::format("simt_l{}", s_.number), name));
+  }
 }
 
-std::string ptx_translator::label(const std::string& name) const {
-  std::string plain = without_percent(name);
-  std::replace(plain.begin(), plain.end(), '$', '_');
-  return fmt::format("simt_l{}_{}", s_.number, plain);
+void ptx_translator::item(const ptx_item& one) {
+  if (one.kind == ptx_item::kinds::location) return;
+  if (module_ != nullptr) code_ += fmt::format("\n# {} \"{}\"\n", one.line, module_->file);
+  if (one.kind == ptx_item::kinds::label) {
+    if (const std::string* name = label(one.text)) code_ += fmt::format(" {}:;", *name);
+  } else if (one.kind == ptx_item::kinds::statement) {
+    statement(one.text);
+  }
 }
 
-std::string ptx_translator::variable(std::string name) const {
+std::string ptx_translator::unique(const std::string& prefix, std::string name) {
   std::replace(name.begin(), name.end(), '$', '_');
-  return "simt_r_" + name;
+  const int before = uses_[prefix + name]++;
+  return before == 0 ? fmt::format("{}_{}", prefix, name) : fmt::format("{}x{}_{}", prefix, before + 1, name);
+}
+
+const std::string* ptx_translator::find(std::map<std::string, std::string> scope::* kind,
+                                        const std::string& name) const {
+  for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s)
+    if (const auto at = ((*s).*kind).find(name); at != ((*s).*kind).end()) return &at->second;
+  return nullptr;
 }
 
 std::string ptx_translator::value(const std::string& text) const {
@@ -147,9 +219,10 @@ std::string ptx_translator::value(const std::string& text) const {
       return "";
     }
     const std::string name = without_percent(text);
-    return declared_.contains(name) ? variable(name) : special(name);
+    const std::string* known = find(&scope::names, name);
+    return known != nullptr ? *known : special(name);
   }
-  if (declared_.contains(text)) return variable(text);
+  if (const std::string* known = find(&scope::names, text)) return *known;
   if (text == "WARP_SZ") return "32u";
   if (text.starts_with("0f") || text.starts_with("0F")) return fmt::format("ptx::get<float>(0x{}u)", text.substr(2));
   if (text.starts_with("0d") || text.starts_with("0D")) return fmt::format("ptx::get<double>(0x{}ull)", text.substr(2));
@@ -218,7 +291,7 @@ std::string ptx_translator::as(const std::string& type, const std::string& opera
 std::string ptx_translator::store(const std::string& operand, const std::string& expression) {
   if (operand == "_") return expression + ";";
   const std::string v = value(operand);
-  if (v.empty() || v[0] == '(' || v[0] == '!' || v.starts_with("ptx")) ok_ = false;
+  if (v.empty() || std::string_view("(!:~").find(v[0]) != std::string_view::npos || v.starts_with("ptx")) ok_ = false;
   return fmt::format("ptx::put({}, {});", v, expression);
 }
 
@@ -268,7 +341,8 @@ std::string ptx_translator::array(const char* type, const std::string& operand) 
 
 void ptx_translator::statement(const std::string& text) {
   if (text.starts_with(".reg") && declare(text.substr(4))) return;
-  if (text.starts_with(".pragma")) return;
+  if (text.starts_with(".pragma") || text.starts_with(".branchtargets")) return;
+  if (module_ != nullptr && text[0] == '.' && declare_variable(text)) return;
   instruction i;
   std::string code = instruction_code(i, text);
   if (code.empty()) code = fmt::format("ptx::not_modelled({});", string_literal(text));
@@ -310,14 +384,83 @@ bool ptx_translator::declare(const std::string& text) {
       count = std::atoi(name.c_str() + open + 1);
       name.erase(open);
     }
-    if (!is_name(name) || count > 1024) return false;
-    for (int n = count < 0 ? -1 : 0; n < count || n < 0; ++n) {
-      const std::string one = n < 0 ? name : name + std::to_string(n);
-      if (declared_.insert(one).second) registers_ += fmt::format(" {} {}{{}};", type, variable(one));
-      if (n < 0) break;
-    }
+    if (!is_name(name) || count > 65536) return false;
+    if (count < 0) declare_register(type, name);
+    for (int n = 0; n < count; ++n) declare_register(type, name + std::to_string(n));
   }
   return true;
+}
+
+void ptx_translator::declare_register(const std::string& type, const std::string& name) {
+  if (scopes_.back().names.contains(name)) return;
+  if (const auto at = accumulators_.find(name); at != accumulators_.end()) {
+    scopes_.back().names[name] = at->second;
+    return;
+  }
+  const std::string variable = unique("simt_r", name);
+  scopes_.back().names[name] = variable;
+  registers_ += fmt::format(" {} {}{{}};", type, variable);
+}
+
+void ptx_translator::declare_accumulators(const std::vector<ptx_item>& items) {
+  int arrays = 0;
+  for (const ptx_item& one : items) {
+    const size_t at = one.text.find("wgmma.mma_async"), open = one.text.find('{', at), close = one.text.find('}', at);
+    if (at == std::string::npos || open == std::string::npos || close == std::string::npos) continue;
+    const words list = split_ptx(std::string_view(one.text).substr(open + 1, close - open - 1), ',');
+    if (accumulators_.contains(without_percent(list[0]))) continue;
+    for (size_t k = 0; k < list.size(); ++k)
+      accumulators_.try_emplace(without_percent(list[k]), fmt::format("simt_w{}[{}]", arrays, k));
+    registers_ += fmt::format(" uint32_t simt_w{}[{}]{{}};", arrays++, list.size());
+  }
+}
+
+bool ptx_translator::declare_variable(const std::string& text) {
+  const ptx_variable v = parse_ptx_variable(text);
+  if (v.name.empty() || v.count < 0 || !v.values.empty()) return false;
+  const std::string name = unique("simt_v", v.name);
+  const std::string array = fmt::format("alignas({}) unsigned char {}[{}];", v.align, name, v.bytes());
+  if (v.space == "shared") {
+    registers_ += fmt::format(" __shared__ {}", array);
+    scopes_.back().names[v.name] = fmt::format("ptx::window_address(reinterpret_cast<uint64_t>(&{}[0]))", name);
+  } else if (v.space == "local" || v.space == "param") {
+    registers_ += " " + array;
+    scopes_.back().names[v.name] = fmt::format("(&{}[0])", name);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// call (results), function, (parameters): each is where the bytes of a parameter lie.
+std::string ptx_translator::call(const instruction& i) {
+  const auto& o = i.operands;
+  const bool has_results = !o.empty() && o[0][0] == '(';
+  const size_t at = has_results ? 1 : 0;
+  if (o.size() <= at || o.size() > at + 2) return "";
+  const auto places = [&](const std::string& list) {
+    std::string all;
+    for (const std::string& one : split_ptx(std::string_view(list).substr(1, list.size() - 2), ','))
+      all += as("uintptr_t", one) + ", ";
+    return all;
+  };
+  const std::string function = module_->function(o[at]);
+  if (function.empty() || (o.size() == at + 2 && o[at + 1][0] != '(')) return "";
+  return fmt::format("const uintptr_t simt_out[] = {{{}0}}, simt_in[] = {{{}0}}; {}(simt_out, simt_in);",
+                     has_results ? places(o[0]) : "", o.size() == at + 2 ? places(o[at + 1]) : "", function);
+}
+
+// brx.idx index, list
+std::string ptx_translator::indexed_branch(const instruction& i) {
+  const auto list = i.operands.size() == 2 ? targets_.find(without_percent(i.operands[1])) : targets_.end();
+  if (list == targets_.end()) return "";
+  std::string code = fmt::format("switch ({}) {{", as("uint32_t", i.operands[0]));
+  for (size_t k = 0; k < list->second.size(); ++k) {
+    const std::string* name = label(list->second[k]);
+    if (name == nullptr) return "";
+    code += fmt::format(" case {}: goto {};", k, *name);
+  }
+  return code + " }";
 }
 
 std::string translate_ptx(const ptx_statement& statement) { return ptx_translator(statement).run(); }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 #include "command/translator/ptx_translator.hpp"
 

@@ -39,7 +39,15 @@ std::string ptx_translator::translate(const instruction& i) {
 }
 
 std::string ptx_translator::control(const instruction& i) {
-  if (i.name() == "bra" && i.operands.size() == 1) return fmt::format("goto {};", label(i.operands[0]));
+  if (i.name() == "bra" && i.operands.size() == 1) {
+    const std::string* name = label(i.operands[0]);
+    return name == nullptr ? "" : fmt::format("goto {};", *name);
+  }
+  if (module_ != nullptr) {
+    if (i.name() == "brx" && i.has("idx")) return indexed_branch(i);
+    if (i.name() == "ret" || (i.name() == "exit" && is_kernel_)) return "return;";
+    if (i.name() == "call") return call(i);
+  }
   if (i.name() == "trap") return "::__trap();";
   if (i.name() == "nanosleep") return "::__nanosleep(0);";
   if (i.name() == "griddepcontrol" && i.has("wait")) return "::simt::grid_dependency_wait();";
@@ -313,7 +321,7 @@ std::string ptx_translator::memory(const instruction& i) {
     return store(o[0], fmt::format("ptx::remote_address({}, {})", as("uint32_t", o[1]), as("unsigned", o[2])));
   const bool loads = i.name() == "ld" || i.name() == "ldu", stores = i.name() == "st";
   const std::string type = i.type();
-  if (type.empty() || i.has("param") || i.has("async")) return "";
+  if (type.empty() || i.has("async")) return "";
   if ((loads || stores) && o.size() >= 2) {
     const bool ordered = i.has("acquire") || i.has("release") || i.has("relaxed") || i.has("volatile");
     const words values = vector(loads ? o[0] : o[1]);

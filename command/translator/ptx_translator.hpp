@@ -3,19 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "command/translator/ptx.hpp"
+#include "command/translator/ptx_module.hpp"
 
 namespace warpcheck::cli {
 
-using words = std::vector<std::string>;
-
-// Parts between separators outside of brackets, without blanks around them.
-words split_ptx(std::string_view text, char separator);
 // The C++ type of a PTX type such as "u32"; empty: none.
 std::string type_of_ptx(std::string_view type);
 
@@ -44,15 +42,32 @@ enum address_space { k_generic, k_own, k_cluster };
 class ptx_translator {
  public:
   explicit ptx_translator(const ptx_statement& s) : s_(s) {}
+  // Of a function of a module, each of whose names stands for a C++ expression.
+  ptx_translator(const ptx_module& module, const std::map<std::string, std::string>& names, bool is_kernel)
+      : s_(k_no_operands), module_(&module), is_kernel_(is_kernel), scopes_{{names, {}}} {}
 
   std::string run();
+  // The C++ of a function's body.
+  std::string function_body(const std::vector<ptx_item>& items);
 
  private:
-  std::string without_comments() const;
+  static const ptx_statement k_no_operands;
 
-  static std::string without_percent(const std::string& s);
-  std::string label(const std::string& name) const;
-  std::string variable(std::string name) const;
+  // A pair of braces: its registers and variables as C++ expressions, and its labels.
+  struct scope {
+    std::map<std::string, std::string> names, labels;
+  };
+
+  void body(const std::vector<ptx_item>& items);
+  void open_scope(std::span<const ptx_item> rest);
+  void item(const ptx_item& one);
+
+  // A C++ name that nothing else in the statement or function has.
+  std::string unique(const std::string& prefix, std::string name);
+  // What a name stands for in the innermost scope that has it; nullptr: nothing.
+  const std::string* find(std::map<std::string, std::string> scope::* kind, const std::string& name) const;
+  // The C++ label of a label; nullptr: there is none.
+  const std::string* label(const std::string& name) const;
 
   // ---- operands, as C++ expressions
 
@@ -87,6 +102,12 @@ class ptx_translator {
   static words parts_of(const std::string& opcode) { return split_ptx(opcode, '.'); }
 
   bool declare(const std::string& text);
+  bool declare_variable(const std::string& text);
+  // Neighbours in one array for accumulators of wgmma, which are distinguished by their places.
+  void declare_accumulators(const std::vector<ptx_item>& items);
+  void declare_register(const std::string& type, const std::string& name);
+  std::string call(const instruction& i);
+  std::string indexed_branch(const instruction& i);
 
   // Each gives C++ for instructions of its kind, an empty text for others.
   std::string control(const instruction& i);
@@ -114,7 +135,12 @@ class ptx_translator {
   std::string translate(const instruction& i);
 
   const ptx_statement& s_;
-  std::set<std::string> declared_;
+  const ptx_module* module_ = nullptr;  // nullptr: inline PTX
+  bool is_kernel_ = false;
+  std::vector<scope> scopes_;
+  std::map<std::string, int> uses_;                  // how often unique() has seen a name
+  std::map<std::string, std::string> accumulators_;  // registers that lie in arrays
+  std::map<std::string, words> targets_;             // lists of labels by their label
   std::string registers_, code_;
   bool ok_ = true;
   bool carry_is_set_ = false;  // by an instruction of this statement

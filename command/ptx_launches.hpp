@@ -1,0 +1,49 @@
+// The launches of a PTX module's kernels, as the options of `warpcheck run-emulated` name them: arrays from .npy files or
+// nobody's yet, kernels with their shapes and arguments, and what becomes of the arrays behind.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/run_emulated.hpp"
+#include "command/support.hpp"
+#include "command/translator/ptx_module.hpp"
+#include "properties/engine/files/npy.hpp"
+
+namespace warpcheck::cli {
+
+class ptx_launches {
+ public:
+  // usage_error for options that do not fit the module.
+  ptx_launches(const run_emulated_options& options, const ptx_module& module);
+
+  // The arguments of the module's program (simt/import/ptx_program.hpp).
+  const std::vector<std::string>& arguments() const { return arguments_; }
+  // A sentence on each array that a finished run left with other bits than expected.
+  std::vector<std::string> differences() const;
+  // Writes the arrays that the user asked for, as the last run left them.
+  void write_arrays() const;
+
+ private:
+  struct device_array {
+    std::string name;
+    engine::npy_array content;  // without bytes: nobody has written it
+    std::unique_ptr<removed_file> before, after;
+    std::string written_to;
+    std::optional<engine::npy_array> expected;
+    std::string expected_name;
+  };
+
+  void add_array(const std::string& option);
+  void add_launch(const std::string& option, const ptx_module& module);
+  void add_argument(const ptx_function& kernel, const ptx_variable& parameter, const std::string& text);
+  device_array& find(const std::string& option, const std::string& name);
+  std::vector<std::byte> bytes_after(const device_array& a) const;
+
+  std::vector<device_array> arrays_;
+  std::vector<std::string> arguments_;
+};
+
+}  // namespace warpcheck::cli
