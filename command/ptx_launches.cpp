@@ -102,7 +102,7 @@ std::string number_bytes(const ptx_variable& p, const std::string& text) {
     const std::optional<uint64_t> bits = number_of<uint64_t>(std::string_view(text).substr(2), 16);
     return bits && (bytes == 8 || *bits >> 8 * bytes == 0) ? hexadecimal_of(*bits, bytes) : "";
   }
-  const bool is_real = p.type[0] == 'f' || text.find_first_of(".eni") != std::string::npos;
+  const bool is_real = p.type[0] == 'f' || (p.type[0] == 'b' && text.find_first_of(".eni") != std::string::npos);
   if (is_real) {
     const std::optional<double> real = number_of<double>(text);
     if (!real || bytes < 4) return "";
@@ -136,9 +136,10 @@ written_launch read_launch(const std::string& text) {
   const auto block = sizes.size() >= 2 ? shape_of(sizes[1]) : std::nullopt;
   const auto shared = sizes.size() == 3 ? number_of<unsigned>(sizes[2]) : std::optional<unsigned>(0);
   if (!grid || !block || !shared || sizes.size() > 3)
-    throw usage_error(fmt::format("launch: the shape of '{}' is not GRID, BLOCK, SHARED such as 8, 128 or 4x2, 32x8, "
-                                  "1024: extents of at least 1, and bytes of dynamic shared memory",
-                                  text));
+    throw usage_error(
+        fmt::format("launch: the shape of '{}' is not GRID, BLOCK, SHARED such as 8, 128 or 4x2, 32x8, "
+                    "1024: extents of at least 1, and bytes of dynamic shared memory",
+                    text));
   return {trimmed(std::string_view(text).substr(0, open)), *grid, *block, *shared,
           split_ptx(std::string_view(rest).substr(1, rest.size() - 2), ',')};
 }
@@ -180,8 +181,8 @@ std::string shown_bits(dtype type, uint64_t bits) {
 
 ptx_launches::ptx_launches(const run_emulated_options& o, const ptx_module& module) {
   if (o.launches.empty())
-    throw usage_error(fmt::format("launch: none is given; {} runs with --launch 'KERNEL<<<GRID, BLOCK>>>(ARGUMENTS)'",
-                                  module.file));
+    throw usage_error(
+        fmt::format("launch: none is given; {} runs with --launch 'KERNEL<<<GRID, BLOCK>>>(ARGUMENTS)'", module.file));
   if (!o.arguments.empty()) throw usage_error("arguments: a PTX module has no main(); --launch has its arguments");
   for (const std::string& option : o.arrays) add_array(option);
   for (const std::string& option : o.launches) add_launch(option, module);
@@ -248,15 +249,17 @@ void ptx_launches::add_launch(const std::string& option, const ptx_module& modul
 void ptx_launches::add_argument(const ptx_function& kernel, const ptx_variable& parameter, const std::string& text) {
   std::string value = number_bytes(parameter, text);
   if (value.empty()) {
-    const auto a = std::find_if(arrays_.begin(), arrays_.end(), [&](const device_array& one) { return one.name == text; });
+    const auto a =
+        std::find_if(arrays_.begin(), arrays_.end(), [&](const device_array& one) { return one.name == text; });
     if (a == arrays_.end())
       throw usage_error(fmt::format("launch: argument '{}' of kernel '{}' is no --array and no number for .{} {}", text,
                                     kernel.name, parameter.type, parameter.name));
     const bool is_value = parameter.count > 0;
     if (is_value ? a->content.bytes.size() != parameter.bytes() : parameter.bytes() != sizeof(void*))
-      throw usage_error(fmt::format("launch: array '{}' does not fit parameter {} of kernel '{}', which has {} bytes; a "
-                                    "pointer has 8, and an array passed by value as many as the parameter",
-                                    text, parameter.name, kernel.name, parameter.bytes()));
+      throw usage_error(
+          fmt::format("launch: array '{}' does not fit parameter {} of kernel '{}', which has {} bytes; a "
+                      "pointer has 8, and an array passed by value as many as the parameter",
+                      text, parameter.name, kernel.name, parameter.bytes()));
     value = is_value ? hexadecimal(a->content.bytes) : "@" + text;
   }
   arguments_.insert(arguments_.end(), {std::to_string(parameter.offset), value});

@@ -506,9 +506,10 @@ ptx_part ptx_part_of(const run_emulated_options& o) {
   ptx_part part;
   if (!is_ptx_source(o.file)) {
     if (!o.launches.empty() || !o.arrays.empty() || !o.writes.empty() || !o.expects.empty())
-      throw usage_error(fmt::format("launch: '{}' is no .ptx file; --launch, --array, --write and --expect are for the "
-                                    "kernels of one, and a program launches its own",
-                                    o.file));
+      throw usage_error(
+          fmt::format("launch: '{}' is no .ptx file; --launch, --array, --write and --expect are for the "
+                      "kernels of one, and a program launches its own",
+                      o.file));
     return part;
   }
   const ptx_module module = parse_ptx(read_text(o.file), o.file);

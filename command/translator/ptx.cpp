@@ -84,7 +84,9 @@ std::string without_ptx_comments(std::string_view text) {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else if (two == "/*") {
       const size_t close = std::min(text.find("*/", i + 2), text.size());
-      out.append(static_cast<size_t>(std::count(text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(close), '\n')), '\n');
+      out.append(static_cast<size_t>(
+                     std::count(text.begin() + static_cast<long>(i), text.begin() + static_cast<long>(close), '\n')),
+                 '\n');
       i = close + 1;
     } else {
       out += text[i];
@@ -195,7 +197,7 @@ std::string ptx_translator::unique(const std::string& prefix, std::string name) 
   return before == 0 ? fmt::format("{}_{}", prefix, name) : fmt::format("{}x{}_{}", prefix, before + 1, name);
 }
 
-const std::string* ptx_translator::find(std::map<std::string, std::string> scope::* kind,
+const std::string* ptx_translator::find(std::map<std::string, std::string> scope::*kind,
                                         const std::string& name) const {
   for (auto s = scopes_.rbegin(); s != scopes_.rend(); ++s)
     if (const auto at = ((*s).*kind).find(name); at != ((*s).*kind).end()) return &at->second;

@@ -18,8 +18,8 @@ using engine::usage_error;
 
 // Sizes of fundamental types (PTX ISA 9.0, section 5.2).
 const std::map<std::string_view, size_t> k_type_bytes = {
-    {"b8", 1},  {"u8", 1},  {"s8", 1},    {"b16", 2},  {"u16", 2},   {"s16", 2},    {"f16", 2}, {"bf16", 2}, {"b32", 4},
-    {"u32", 4}, {"s32", 4}, {"f32", 4},   {"f16x2", 4}, {"bf16x2", 4}, {"b64", 8},  {"u64", 8}, {"s64", 8},  {"f64", 8}};
+    {"b8", 1},  {"u8", 1},  {"s8", 1},  {"b16", 2},   {"u16", 2},    {"s16", 2}, {"f16", 2}, {"bf16", 2}, {"b32", 4},
+    {"u32", 4}, {"s32", 4}, {"f32", 4}, {"f16x2", 4}, {"bf16x2", 4}, {"b64", 8}, {"u64", 8}, {"s64", 8},  {"f64", 8}};
 // Larger variables and parameters than a GPU has room for are mistakes.
 constexpr long k_most_elements = 1L << 31;
 
@@ -59,8 +59,7 @@ std::string origin_of(const std::string& location, const std::map<int, std::stri
   const auto place = inlined == list.end() ? list.begin() + 1 : inlined + 1;
   if (list.end() - place < 2) return "";
   const auto at = sources.find(static_cast<int>(number_in(*place).value_or(-1)));
-  return at == sources.end() ? ""
-                             : fmt::format("{}:{}", at->second.substr(at->second.rfind('/') + 1), *(place + 1));
+  return at == sources.end() ? "" : fmt::format("{}:{}", at->second.substr(at->second.rfind('/') + 1), *(place + 1));
 }
 
 class parser {
@@ -80,7 +79,8 @@ class parser {
 
   void advance(size_t to) {
     to = std::min(to, text_.size());
-    line_ += static_cast<int>(std::count(text_.begin() + static_cast<long>(at_), text_.begin() + static_cast<long>(to), '\n'));
+    line_ += static_cast<int>(
+        std::count(text_.begin() + static_cast<long>(at_), text_.begin() + static_cast<long>(to), '\n'));
     at_ = to;
   }
   void skip_blanks() {
@@ -126,7 +126,8 @@ class parser {
     const size_t begin = at_;
     const std::string name = word();
     if (name == ".version" || name == ".target" || name == ".address_size") return setting(name, line);
-    if (!has_version_) fail(line, fmt::format("'{}' comes before .version, with which a PTX module begins", shown(begin)));
+    if (!has_version_)
+      fail(line, fmt::format("'{}' comes before .version, with which a PTX module begins", shown(begin)));
     if (name == ".file") return source_file(line);
     if (name == ".section") return section();
     if (name == ".visible" || name == ".weak" || name == ".common") return;  // of the next directive
@@ -225,9 +226,10 @@ class parser {
     const int line = line_;
     const std::string name = word();
     if (name.empty() || name[0] != '.')
-      fail(line, fmt::format("'{}' follows the head of function '{}', where only directives, '{{' and ';' may",
-                             at_ < text_.size() ? text_.substr(at_ - name.size(), name.size() + 1) : "the end of the file",
-                             f.name));
+      fail(line,
+           fmt::format("'{}' follows the head of function '{}', where only directives, '{{' and ';' may",
+                       at_ < text_.size() ? text_.substr(at_ - name.size(), name.size() + 1) : "the end of the file",
+                       f.name));
     std::array<unsigned, 3> values = {1, 1, 1};
     for (size_t k = 0; k < 3; ++k) {
       skip_blanks();

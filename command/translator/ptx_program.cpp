@@ -30,7 +30,8 @@ std::string values_of(const ptx_module& m, const ptx_variable& v) {
   std::erase_if(text, [](char c) { return c == '{' || c == '}'; });
   words list;
   for (const std::string& one : split_ptx(text, ',')) {
-    const bool is_real = one.starts_with("0f") || one.starts_with("0F") || one.starts_with("0d") || one.starts_with("0D");
+    const bool is_real =
+        one.starts_with("0f") || one.starts_with("0F") || one.starts_with("0d") || one.starts_with("0D");
     const std::string number = is_real ? "0x" + one.substr(2) : one;
     const bool is_number = number.find_first_not_of("0123456789abcdefABCDEFxXU-") == std::string::npos &&
                            !number.empty() && (std::isdigit(static_cast<unsigned char>(number[0])) || number[0] == '-');
@@ -62,16 +63,15 @@ std::string declare_module_variable(const ptx_module& m, const ptx_variable& v, 
 std::string head_of(const ptx_module& m, const ptx_function& f) {
   if (!f.is_kernel)
     return fmt::format("__device__ void {}(const uintptr_t* simt_out, const uintptr_t* simt_in)", m.function(f.name));
-  const std::string cluster =
-      f.cluster[0] == 0 ? "" : fmt::format("__cluster_dims__({}) ", fmt::join(f.cluster, ", "));
+  const std::string cluster = f.cluster[0] == 0 ? "" : fmt::format("__cluster_dims__({}) ", fmt::join(f.cluster, ", "));
   return fmt::format("__global__ void {}{}(::simt::import::ptx::parameters<{}> simt_p)", cluster,
                      cpp_name("simt_k_", f.name), std::max<size_t>(f.parameter_bytes(), 1));
 }
 
 std::string define_function(const ptx_module& m, const ptx_function& f, names known) {
   for (size_t k = 0; k < f.parameters.size(); ++k)
-    known[f.parameters[k].name] = f.is_kernel ? fmt::format("(simt_p.bytes + {})", f.parameters[k].offset)
-                                              : fmt::format("(simt_in[{}])", k);
+    known[f.parameters[k].name] =
+        f.is_kernel ? fmt::format("(simt_p.bytes + {})", f.parameters[k].offset) : fmt::format("(simt_in[{}])", k);
   for (size_t k = 0; k < f.results.size(); ++k) known[f.results[k].name] = fmt::format("(simt_out[{}])", k);
   return fmt::format("{}{} {{ namespace ptx = ::simt::import::ptx;{}\n}}\n", marker(m, f.line), head_of(m, f),
                      ptx_translator(m, known, f.is_kernel).function_body(f.body));
@@ -83,7 +83,8 @@ std::string launcher(const ptx_module& m, const ptx_function& f) {
   return fmt::format(
       "{}static void simt_launch_{}(dim3 grid, dim3 block, int shared, const void* bytes) {{ "
       "cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, shared); "
-      "::simt::import::ptx::parameters<{}> all; memcpy(&all, bytes, sizeof all); {}<<<grid, block, shared>>>(all); }}\n",
+      "::simt::import::ptx::parameters<{}> all; memcpy(&all, bytes, sizeof all); {}<<<grid, block, shared>>>(all); "
+      "}}\n",
       marker(m, f.line), name, name, std::max<size_t>(f.parameter_bytes(), 1), name);
 }
 

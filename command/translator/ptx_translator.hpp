@@ -65,7 +65,7 @@ class ptx_translator {
   // A C++ name that nothing else in the statement or function has.
   std::string unique(const std::string& prefix, std::string name);
   // What a name stands for in the innermost scope that has it; nullptr: nothing.
-  const std::string* find(std::map<std::string, std::string> scope::* kind, const std::string& name) const;
+  const std::string* find(std::map<std::string, std::string> scope::*kind, const std::string& name) const;
   // The C++ label of a label; nullptr: there is none.
   const std::string* label(const std::string& name) const;
 

@@ -51,8 +51,10 @@ struct program {
   std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
   std::map<const char*, size_t> registered;          // host memory: bytes
   std::vector<std::function<void()>> children;       // what kernels have launched, behind the launch that runs
-  std::vector<const char*> approximated;             // constructs that ran and whose results are not a GPU's to the bit
-  size_t approximations_reported = 0;
+  // Constructs that ran and whose results are not a GPU's to the bit. No vector: kernels add to it, and a vector's code
+  // is instrumented.
+  const char* approximated[256] = {};
+  size_t approximations = 0, approximations_reported = 0;
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;

@@ -19,7 +19,7 @@ namespace {
 // Reports what is approximated and was not reported yet. Not in kernels, whose stacks are small.
 void report_approximations() {
   program& p = the_program();
-  for (; p.approximations_reported < p.approximated.size(); ++p.approximations_reported)
+  for (; p.approximations_reported < p.approximations; ++p.approximations_reported)
     report("approximated", p.approximated[p.approximations_reported], false);
 }
 // The races that launches have outlived, and what they were the first to approximate.
@@ -107,11 +107,13 @@ void report(const char* kind, const std::string& text, bool fatal) {
   if (p.report != nullptr) p.report(p.user, kind, text.c_str(), fatal);
 }
 
-void approximated(const char* what) {
-  std::vector<const char*>& list = the_program().approximated;
-  for (const char* known : list)
-    if (known == what) return;
-  list.push_back(what);
+// Not followed as a write of the kernel that calls it.
+__attribute__((no_sanitize("thread"))) void approximated(const char* what) {
+  program& p = the_program();
+  for (size_t k = 0; k < p.approximations; ++k)
+    if (p.approximated[k] == what) return;
+  if (p.approximations == std::size(p.approximated)) return;
+  p.approximated[p.approximations++] = what;
   if (!in_kernel()) report_approximations();
 }
 
