@@ -1,5 +1,5 @@
 // The launches of a PTX module's kernels, as the options of `warpcheck run-emulated` name them: arrays from .npy files
-// or without values, kernels with their shapes and arguments, and files that the arrays are written to or compared with.
+// or without values, kernels with their shapes and arguments, and files for what the arrays hold at the end.
 #pragma once
 
 #include <memory>

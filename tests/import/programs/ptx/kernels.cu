@@ -1,4 +1,4 @@
-// The source of kernels.ptx: nvcc 13.0 -arch=sm_80 -lineinfo -ptx kernels.cu, without sections, paths cut and long lines split
+// The source of kernels.ptx: nvcc 13.0 -arch=sm_80 -lineinfo -ptx kernels.cu, without sections and paths
 #include <cstdio>
 
 __device__ unsigned long long visits;
