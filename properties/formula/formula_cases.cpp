@@ -5,7 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
+#include "reference/formula/evaluate.hpp"
 
 namespace warpcheck::formula_trial {
 
@@ -178,6 +180,21 @@ void draw_scalars(const named_formula& f, draw& d, trial_case& c) {
   }
 }
 
+constexpr double k_exact = 0x1p24;  // whole numbers up to here are exact in f32
+
+// The largest element of the polynomial's majorant for inputs of ones.
+double largest_sum_of_ones(const named_formula& f, const formula::polynomial& p, trial_case c) {
+  for (const formula::tensor& x : f.op.inputs)
+    if (is_free_input(x)) c.find(x.name)->fill = make_recipe("constant", {1});
+  const formula::call_data call = call_of(f, c, inputs_of(c));
+  formula::evaluation sums(p.majorant, call);
+  double largest = 1;
+  for (const formula::tensor& y : f.op.outputs)
+    for (int64_t i = 0; i < c.find(y.name)->elements(); ++i)
+      largest = std::max(largest, sums.demand_of(y.name, i).expected);
+  return largest;
+}
+
 int64_t last_of(const tensor_spec& t) { return std::max<int64_t>(0, t.cols() - 1); }
 
 }  // namespace
@@ -234,6 +251,33 @@ trial_case draw_spike_case(const named_formula& f, const target& t, draw& d) {
     s.fill = which < 2 ? make_recipe("diagonal", {first, 1, 50, 0.5}) : make_recipe("spike", {first, 50, 0.5});
   }
   return c;
+}
+
+trial_case draw_exact_case(const named_formula& f, const formula::polynomial& p, const target& t, draw& d) {
+  trial_case c = draw_case(f, t, d, {.most = 300, .is_plain = true});
+  double m = 0x1p12;
+  for (const formula::scalar& s : f.op.scalars)
+    if (!s.is_integer) c.knobs.erase(s.name);
+  for (const formula::tensor& x : f.op.inputs)
+    if (is_free_input(x)) m = std::min(m, std::ldexp(1, formula::range_of(x.type).digits));  // the type holds these
+  m = std::clamp(std::floor(std::pow(k_exact / largest_sum_of_ones(f, p, c), 1.0 / p.degree)), 1.0, m);
+  for (const formula::tensor& x : f.op.inputs)
+    if (is_free_input(x)) c.find(x.name)->fill = make_recipe("integers", {static_cast<double>(d.seed()), -m, m});
+  return c;
+}
+
+bool is_exact_case(const named_formula& f, const formula::polynomial& p, const trial_case& c) {
+  double m = 1;
+  for (const formula::tensor& x : f.op.inputs) {
+    const recipe& fill = c.find(x.name)->fill;
+    if (!is_free_input(x)) continue;
+    if (fill.distribution != "integers" || !fill.edits.empty()) return false;
+    m = std::max({m, -fill.arguments[1], fill.arguments[2]});
+  }
+  const bool has_usual_scalars = std::none_of(f.op.scalars.begin(), f.op.scalars.end(), [&](const formula::scalar& s) {
+    return !s.is_integer && c.knobs.count(s.name) > 0;
+  });
+  return has_usual_scalars && largest_sum_of_ones(f, p, c) * std::pow(m, p.degree) <= k_exact;
 }
 
 trial_case draw_empty_case(const named_formula& f, const target& t, draw& d, const std::vector<std::string>& extents) {

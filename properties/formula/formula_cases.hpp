@@ -4,6 +4,7 @@
 #include "properties/engine/cases/draw.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/formula/formula_description.hpp"
+#include "reference/formula/polynomial.hpp"
 
 namespace warpcheck::formula_trial {
 
@@ -25,6 +26,10 @@ engine::trial_case draw_spike_case(const named_formula& f, const engine::target&
 // A case in which an extent is 0, and with it every output without elements.
 engine::trial_case draw_empty_case(const named_formula& f, const engine::target& t, engine::draw& d,
                                    const std::vector<std::string>& extents);
+// A case on whole numbers that are so small that no sum of the polynomial is rounded in f32, in any order.
+engine::trial_case draw_exact_case(const named_formula& f, const formula::polynomial& p, const engine::target& t,
+                                   engine::draw& d);
+bool is_exact_case(const named_formula& f, const formula::polynomial& p, const engine::trial_case& c);
 
 // True if an input may hold every value of its type.
 bool is_free_input(const formula::tensor& t);

@@ -9,16 +9,19 @@
 #include <numeric>
 #include <utility>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
 #include "properties/formula/formula_explanation.hpp"
 #include "properties/formula/formula_structure.hpp"
+#include "reference/formula/evaluate.hpp"
 
 namespace warpcheck::formula_trial {
 
@@ -167,6 +170,24 @@ void check_permutation(trial& t, const named_formula& f, const std::vector<std::
   if (!is_tried) t.skip("no extent has two places");
 }
 
+// Every element is the exact value, which is a whole number.
+void check_exact(trial& t, const named_formula& f) {
+  const run_result r = t.run();
+  judge_outputs(t, r, f);
+  const trial_case& c = t.the_case();
+  const formula::call_data call = call_of(f, c, inputs_of(c));
+  formula::evaluation reference(f.op, call);
+  for (const formula::tensor& out : f.op.outputs) {
+    const host_tensor& y = r.at(out.name);
+    const int64_t cols = std::max<int64_t>(1, y.spec.cols());
+    for (int64_t i = 0; i < y.spec.elements(); ++i) {
+      const double actual = y.value(i / cols, i % cols), exact = reference.demand_of(out.name, i).expected;
+      t.require(actual == exact, "{}[{},{}] = {:.9g}, and the sum of whole numbers is {:.9g}", out.name, i / cols,
+                i % cols, actual, exact);
+    }
+  }
+}
+
 // Adds the properties of one formula.
 class planner {
  public:
@@ -175,6 +196,7 @@ class planner {
 
   formula_trial_plan plan() {
     add_values();
+    add_identity();
     add_structure();
     add_permutation();
     add_memory();
@@ -219,6 +241,17 @@ class planner {
           [f = f_](const target& t, draw& d) { return draw_special_case(*f, t, d); }, judged());
     else
       leave_out("special-values", "no input may hold every value: each has a range, or is a list of whole numbers");
+  }
+
+  void add_identity() {
+    const std::optional<formula::polynomial> p = formula::as_polynomial(f_->op);
+    if (!p) return leave_out("polynomial-identity", "no polynomials with whole coefficients in f32 are the outputs");
+    if (!f_->op.contract.empty())
+      return leave_out("polynomial-identity", "the contract may admit rounding where f32 needs none");
+    const auto draw_exact = [f = f_, p = *p](const target& t, draw& d) { return draw_exact_case(*f, p, t, d); };
+    property& exact = add("usual", "", 30, draw_exact, [f = f_](trial& t) { check_exact(t, *f); });
+    exact.holds = [f = f_, p = *p](const trial_case& c) { return is_exact_case(*f, p, c); };
+    exact = polynomial_identity(exact, p->degree);
   }
 
   bool has_free_input_of(const std::string& extent) const {

@@ -3,6 +3,7 @@
 
 #include "reference/formula/contract.hpp"
 #include "reference/formula/parser.hpp"
+#include "reference/formula/polynomial.hpp"
 #include "reference/formula/printer.hpp"
 
 namespace {
@@ -202,6 +203,28 @@ TEST(FormulaTree, SubstitutionLeavesBoundIndicesAlone) {
 
 TEST(FormulaTree, FunctionsThatAreFormulasAreWrittenOut) {
   EXPECT_EQ(to_text(expanded(parse_expression("silu(a) + relu(b)"))), "a / (1 + exp(-a)) + max(b, 0)");
+}
+
+// The degree of the outputs, 0 for what is no polynomial, and the majorant's last definition.
+std::pair<int, std::string> polynomial_of(const std::string& parameters, const std::string& lines) {
+  const std::optional<polynomial> p =
+      as_polynomial(parse_file("operator f(" + parameters + ") -> y[n]\n" + lines + "\n", "f.op").front());
+  return p ? std::pair(p->degree, to_text(p->majorant.definitions.back().value)) : std::pair(0, std::string());
+}
+
+TEST(FormulaPolynomial, DegreesAndMajorants) {
+  using found = std::pair<int, std::string>;
+  const std::string x = "x[n], f[m], a = 2, eps = 0.5, ids[n] of n", none;
+  EXPECT_EQ(polynomial_of(x, "  y[i] = 3 - x[i]"), found(1, "3 + x[i]"));
+  EXPECT_EQ(polynomial_of(x, "  y[i] = sum(j) x[i + j] outside -1 * f[j] - x[i]^3"),
+            found(3, "sum(j) x[i + j] outside 1 * f[j] + x[i]^3"));
+  EXPECT_EQ(polynomial_of(x, "  z[i < n] = -x[i] * x[ids[i]]\n  y[i] = z[i] * a"), found(2, "z[i] * 2"));
+  EXPECT_EQ(polynomial_of(x, "  y[i] = if i < 3 then x[i] else 0 - f[0]"), found(1, "if i < 3 then x[i] else 0 + f[0]"));
+  for (const char* value : {"x[i] / 2", "x[i] * eps", "max(x[i], 0)", "exp(x[i])", "if x[i] > 0 then x[i] else 0",
+                            "prod(j) f[j]", "x[i] as bf16", "x[i] * 0.5", "4"})
+    EXPECT_EQ(polynomial_of(x, std::string("  y[i] = ") + value), found(0, none)) << value;
+  EXPECT_EQ(polynomial_of(x, "  z: f16[i < n] = x[i] + 1\n  y[i] = z[i]"), found(0, none));
+  EXPECT_EQ(polynomial_of("x[n] in [0, 1]", "  y[i] = x[i] * 2"), found(0, none));
 }
 
 }  // namespace

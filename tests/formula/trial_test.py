@@ -432,6 +432,25 @@ class Trials(unittest.TestCase):
             largest = max(int(n) for n in re.findall(r"(\d+) elements compared", output))
             self.assertLess(largest, 10**6, output)
 
+    def test_exact_runs_of_polynomials(self):
+        def exact(formula, kernel):
+            (self.folder / "k.cu").write_text(kernel)
+            return self.run_command("verify", formula, "--source", "k.cu", "--entry", formula.removesuffix(".op"),
+                                    "--device", "emulated", "--property", "polynomial-identity", "--cases", "20")
+
+        code, said = exact("conv1d.op", CONVOLUTION)
+        self.assertEqual(code, 0, said)
+        self.assertRegex(said, r"exact runs of conv1d.op: a wrong polynomial passes .* at most \d\.\de-1\d")
+        # A coefficient that is wrong by one rounding, which the bound admits.
+        code, said = exact("conv1d.op", CONVOLUTION.replace("y[i] = sum;", "y[i] = sum * 1.0000001f;"))
+        self.assertEqual(code, 1, said)
+        self.assertIn("and the sum of whole numbers is", said)
+        (self.folder / "total.op").write_text("operator total(x[n]) -> y\n  arithmetic f32: sums of depth 64\n"
+                                              "  y = sum(i) x[i]\n")
+        for formula, why in {"rms_norm.op": "no polynomials with whole coefficients in f32 are the outputs",
+                             "total.op": "the contract may admit rounding where f32 needs none"}.items():
+            self.assertIn(why, self.run_command("explain", formula)[1])
+
     def test_a_gather_of_the_library(self):
         (self.folder / "e.cu").write_text(EMBEDDING)
         arguments = ["verify", "embedding.op", "--source", "e.cu", "--entry", "embedding", "--device", "emulated",
