@@ -5,6 +5,7 @@ import collections
 import concurrent.futures
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -58,7 +59,13 @@ def outcome(row):
     return "false" if "race" in row["found"] else "late" if is_late else "clean"
 
 
-def table(suite, rows):
+def judged(row, known):
+    """The reason of a disagreement that was judged by reading (`JUDGED` of suites.py); "": a new one."""
+    of_code = (reason for pattern, reason in known.items() if re.search(pattern, row["code"]))
+    return next((why for kind, why in of_code if kind == outcome(row)), "")
+
+
+def table(suite, rows, known):
     count = collections.Counter(outcome(r) for r in rows)
     bounds = [("out_of_bounds" in r["found"]) for r in rows if r["bounds"] and not r["refused"]]
     lines = ["| suite | codes | found | missed | race-free clean | false | bounds found | missed | refused | "
@@ -67,19 +74,21 @@ def table(suite, rows):
              f"{sum(bounds)} | {len(bounds) - sum(bounds)} | {count['refused']} | {count['late']} |"]
     for kind in ("missed", "false", "late", "refused"):
         for r in (r for r in rows if outcome(r) == kind):
-            about = r["refused"] if kind == "refused" else "; ".join(r["findings"])
-            lines.append(f"\n{kind}: {r['code']}" + (f": {about}" if about else ""))
+            about = judged(r, known) or "new: " + (r["refused"] if kind == "refused" else "; ".join(r["findings"]))
+            lines.append(f"\n{kind}: {r['code']}: {about}")
     return "\n".join(lines) + "\n"
 
 
-def score(suite, codes, options, say):
-    """Runs the codes, writes NAME.json and NAME.md, returns the table."""
+def is_new(row, known):
+    return outcome(row) not in ("found", "clean") and not judged(row, known)
+
+
+def score(codes, options, say):
+    """Runs the codes and writes NAME.json; returns its rows."""
     rows, path = [], pathlib.Path(options.out + ".json")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for row in pool.map(lambda c: run_code(c, options), codes):
             rows.append(row)
             say(f"{len(rows)}/{len(codes)} {row['code']}: {outcome(row)}")
             path.write_text(json.dumps(rows, indent=1) + "\n")
-    text = table(suite, rows)
-    pathlib.Path(options.out + ".md").write_text(text)
-    return text
+    return rows

@@ -20,7 +20,7 @@ import threading
 from gating import timing
 from gating.children import die_with_parent
 
-from . import benchmarks, changes, corpora
+from . import benchmarks, changes, corpora, scores
 from .history import History, WrongSchema, moment, now, text_of
 from .merge import merge, publish_summary, summary
 from .shards import CannotRun, Interrupted, Shard, Superseded, run_shard, states_of, write_whole
@@ -447,6 +447,18 @@ def merge_corpora(options):
     return 1 if failed else 0
 
 
+def score_suites(options):
+    """Runs a part of each suite of labelled races."""
+    program = warpcheck_of(options, {"emulated"})
+    seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
+    words = ["--sample", options.sample, "--seed", str(seed), "--shard", options.shard, "--warpcheck", program]
+    say(f"scores: {' '.join(words[:-2])}")
+    with only_writer(options.out):
+        paths = [options.out / "scores" / suite for suite in options.suites or sorted(scores.SUITES)]
+        known = [scores.scored(scores.fetched(path, say), words, stopped.is_set) for path in paths]
+    return 0 if all(known) else 1
+
+
 # --- command line -----------------------------------------------------------------------------------------------------
 
 COMMANDS = {
@@ -456,6 +468,7 @@ COMMANDS = {
     "status": status,
     "export": export,
     "corpora": merge_corpora,
+    "scores": score_suites,
 }
 DESCRIPTIONS = {
     "plan": "Makes the plan of a night; shards and merge are run by others (Slurm, a matrix of jobs).",
@@ -465,9 +478,10 @@ DESCRIPTIONS = {
     "export": "Writes each table of the history as a CSV file.",
     "corpora": "Fuzzes the parsers of case lines, formulas, .npy arrays and golden files, and adds inputs that cover\n"
     "more to their corpora; for every week. A failing input is stored and named, with exit code 1.",
+    "scores": scores.__doc__,
     None: "Fuzzes for a night on all GPUs and cores with a new seed, and keeps findings and history.\n"
     "The same command resumes an interrupted or killed night. Other commands:\n"
-    "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora   (each with --help)",
+    "  ci/nightly plan | shard I | merge | status | export FOLDER | corpora | scores   (each with --help)",
 }
 EXIT_CODES = """Exit codes: 0 green, 1 red (the summary has the reason, docs/nightly.md lists all), 2 usage, 3
 something is missing, cannot be written, or shards did not finish, 130 interrupted; the same command resumes."""
@@ -483,6 +497,13 @@ def add_corpora_options(p):
         help="(default: tests/parsers/corpus)"
     )
     p.add_argument("--programs", type=pathlib.Path, help="the folder of the fuzzers (default: they are built)")
+
+
+def add_scores_options(p):
+    p.add_argument("suites", nargs="*", metavar="suite", help=f"default: all of {', '.join(sorted(scores.SUITES))}")
+    p.add_argument("--sample", default="10%", help="of each suite: a number of codes, or a part (default: 10%%)")
+    p.add_argument("--shard", default="0/1", help="I/N: of the sample each N-th code from number I on")
+    p.add_argument("--seed", type=int, help="of the sample (default: a new one)")
 
 
 def parser_of(command):
@@ -505,6 +526,8 @@ def parser_of(command):
         p.add_argument("folder", type=pathlib.Path)
     if command == "corpora":
         add_corpora_options(p)
+    if command == "scores":
+        add_scores_options(p)
     if command in (None, "plan", "status"):
         p.add_argument("--every", type=seconds, default=86400, help="time between nights (default: 1d)")
     if command in (None, "plan"):
@@ -528,7 +551,7 @@ def parser_of(command):
         p.add_argument(
             "--elsewhere", action="store_true", help="other machines run the shards, each on what it finds there"
         )
-    if command in (None, "shard", "merge"):
+    if command in (None, "shard", "merge", "scores"):
         p.add_argument("--warpcheck", help="the program (default: it is built)")
     return p
 
@@ -547,6 +570,8 @@ def parse(arguments):
         parser_of(command).error("options of 'warpcheck fuzz' belong to the plan")
     if unknown := set(getattr(options, "targets", ())) - set(corpora.TARGETS):
         parser_of(command).error(f"parser: '{min(unknown)}' is not one of {', '.join(corpora.TARGETS)}")
+    if unknown := set(getattr(options, "suites", ())) - set(scores.SUITES):
+        parser_of(command).error(f"suite: '{min(unknown)}' is not one of {', '.join(sorted(scores.SUITES))}")
     options.elsewhere = getattr(options, "elsewhere", False)
     return command, options
 

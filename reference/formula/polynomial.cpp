@@ -25,7 +25,8 @@ class terms {
 
   std::optional<term> of(const expr& e) const {
     switch (e->what) {
-      case kind::number: return e->text.find_first_of(".eE") == std::string::npos ? std::optional(term{e}) : std::nullopt;
+      case kind::number:
+        return e->text.find_first_of(".eE") == std::string::npos ? std::optional(term{e}) : std::nullopt;
       case kind::name: return of_name(e);
       case kind::at: return of_element(e);
       case kind::negate: return of(e->args[0]);
@@ -84,8 +85,7 @@ class terms {
   std::optional<term> of_two(const expr& e) const {
     const std::optional<term> a = of(e->args[0]), b = of(e->args[1]);
     if (!a || !b) return std::nullopt;
-    if (e->what == kind::multiply)
-      return term{make_binary(kind::multiply, a->size, b->size), a->degree + b->degree};
+    if (e->what == kind::multiply) return term{make_binary(kind::multiply, a->size, b->size), a->degree + b->degree};
     return term{make_binary(kind::add, a->size, b->size), std::max(a->degree, b->degree)};
   }
 
@@ -94,7 +94,8 @@ class terms {
     const expr& exponent = e->args[1];
     if (!base || exponent->what != kind::number || exponent->text.size() != 1) return std::nullopt;
     const int n = exponent->text[0] - '0';
-    return n >= 1 ? std::optional(term{make_binary(kind::power, base->size, exponent), base->degree * n}) : std::nullopt;
+    return n >= 1 ? std::optional(term{make_binary(kind::power, base->size, exponent), base->degree * n})
+                  : std::nullopt;
   }
 
   std::optional<term> of_choice(const expr& e) const {

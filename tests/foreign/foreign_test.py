@@ -241,15 +241,46 @@ class Foreign(unittest.TestCase):
         command = [sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--warpcheck", self.path("labelled"),
                    "--out", self.path("scores")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("| scor | 8 | 2 | 1 | 1 | 1 | 0 | 0 | 2 | 1 |", done.stdout)
         with open(self.path("scores.json")) as f:
             rows = {r["code"]: r for r in json.load(f)}
         self.assertEqual(rows["race_behind_bounds"]["found"], ["out_of_bounds", "race"])
-        self.assertIn("missed: race_unseen: crash: c.cu:1", done.stdout)
-        self.assertIn("false: norace_alarm: race: c.cu:1", done.stdout)
-        self.assertIn("refused: norace_beyond: the PTX", done.stdout)
-        self.assertIn("refused: norace_broken: a.cu:1:2: error: 'x' was not declared", done.stdout)
+        self.assertIn("missed: race_unseen: new: crash: c.cu:1", done.stdout)
+        self.assertIn("false: norace_alarm: new: race: c.cu:1", done.stdout)
+        self.assertIn("refused: norace_beyond: new: the PTX", done.stdout)
+        self.assertIn("refused: norace_broken: new: a.cu:1:2: error: 'x' was not declared", done.stdout)
+
+    def test_shards_of_a_suite_make_one_table(self):
+        self.write("labelled", LABELLED.replace("norace_alarm", "norace_interblock_fence_raw"))
+        os.chmod(self.path("labelled"), 0o755)
+        for name in ("race_seen", "norace_quiet", "norace_interblock_fence_raw"):
+            self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
+        command = [sys.executable, FOREIGN, "--suite", "scor"]
+        for shard in range(2):
+            done = subprocess.run([*command, self.path("scor"), "--warpcheck", self.path("labelled"), "--shard",
+                                   f"{shard}/2", "--out", self.path(f"part{shard}")], stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)  # its only disagreement was judged by reading
+        done = subprocess.run([*command, self.path("part0.json"), self.path("part1.json"), "--out", self.path("all")],
+                              stdout=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("| scor | 3 | 1 | 0 | 1 | 1 |", done.stdout)
+        self.assertIn("false: norace_interblock_fence_raw: the readers spin on a relaxed atomic", done.stdout)
+
+    def test_a_tenth_of_a_suite_is_drawn_by_its_seed(self):
+        for i in range(20):
+            self.write(f"scor/microbenchmarks/src/race_{i}.cu", "// race_seen\n")
+        self.write("labelled", LABELLED)
+        os.chmod(self.path("labelled"), 0o755)
+        subprocess.run([sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--sample", "10%", "--seed", "3",
+                        "--warpcheck", self.path("labelled"), "--out", self.path("tenth")], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        with open(self.path("tenth.json")) as f:
+            self.assertEqual(len(json.load(f)), 2)
+        done = subprocess.run([sys.executable, FOREIGN, self.path("programs"), "--sample", "x"], stderr=subprocess.PIPE,
+                              text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'x' is not a number of programs, or 10%", done.stderr)
 
     def test_a_suite_without_codes_is_refused(self):
         command = [sys.executable, FOREIGN, "--suite", "hirace", self.path("programs")]
@@ -268,7 +299,7 @@ class Foreign(unittest.TestCase):
         command = [sys.executable, FOREIGN, "--suite", "indigo3", self.path("indigo"), "--warpcheck",
                    self.path("command"), "--out", self.path("scores")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)  # all are refused
         with open(self.path("scores.json")) as f:
             self.assertEqual({r["code"]: (r["wanted"], r["bounds"]) for r in json.load(f)}, labels)
 
@@ -291,7 +322,7 @@ class Foreign(unittest.TestCase):
         command = [sys.executable, FOREIGN, "--suite", "gpuverify", self.path("suite"), "--warpcheck",
                    self.path("command"), "--out", self.path("scores")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)  # all are refused
         self.assertIn("| gpuverify | 2 |", done.stdout)
         self.assertIn("k<<<dim3(2, 3), dim3(64, 1), 0>>>(a0_0, a0_1);", done.stdout)
         self.write("command", "#!/usr/bin/env python3\nimport sys\n"

@@ -219,7 +219,8 @@ TEST(FormulaPolynomial, DegreesAndMajorants) {
   EXPECT_EQ(polynomial_of(x, "  y[i] = sum(j) x[i + j] outside -1 * f[j] - x[i]^3"),
             found(3, "sum(j) x[i + j] outside 1 * f[j] + x[i]^3"));
   EXPECT_EQ(polynomial_of(x, "  z[i < n] = -x[i] * x[ids[i]]\n  y[i] = z[i] * a"), found(2, "z[i] * 2"));
-  EXPECT_EQ(polynomial_of(x, "  y[i] = if i < 3 then x[i] else 0 - f[0]"), found(1, "if i < 3 then x[i] else 0 + f[0]"));
+  EXPECT_EQ(polynomial_of(x, "  y[i] = if i < 3 then x[i] else 0 - f[0]"),
+            found(1, "if i < 3 then x[i] else 0 + f[0]"));
   for (const char* value : {"x[i] / 2", "x[i] * eps", "max(x[i], 0)", "exp(x[i])", "if x[i] > 0 then x[i] else 0",
                             "prod(j) f[j]", "x[i] as bf16", "x[i] * 0.5", "4"})
     EXPECT_EQ(polynomial_of(x, std::string("  y[i] = ") + value), found(0, none)) << value;
