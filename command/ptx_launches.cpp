@@ -247,22 +247,29 @@ void ptx_launches::add_launch(const std::string& option, const ptx_module& modul
 }
 
 void ptx_launches::add_argument(const ptx_function& kernel, const ptx_variable& parameter, const std::string& text) {
-  std::string value = number_bytes(parameter, text);
-  if (value.empty()) {
-    const auto a =
-        std::find_if(arrays_.begin(), arrays_.end(), [&](const device_array& one) { return one.name == text; });
-    if (a == arrays_.end())
-      throw usage_error(fmt::format("launch: argument '{}' of kernel '{}' is no --array and no number for .{} {}", text,
-                                    kernel.name, parameter.type, parameter.name));
-    const bool is_value = parameter.count > 0;
-    if (is_value ? a->content.bytes.size() != parameter.bytes() : parameter.bytes() != sizeof(void*))
-      throw usage_error(
-          fmt::format("launch: array '{}' does not fit parameter {} of kernel '{}', which has {} bytes; a "
-                      "pointer has 8, and an array passed by value as many as the parameter",
-                      text, parameter.name, kernel.name, parameter.bytes()));
-    value = is_value ? hexadecimal(a->content.bytes) : "@" + text;
-  }
-  arguments_.insert(arguments_.end(), {std::to_string(parameter.offset), value});
+  const std::string number = number_bytes(parameter, text);
+  arguments_.insert(arguments_.end(), {std::to_string(parameter.offset),
+                                       number.empty() ? array_argument(kernel, parameter, text) : number});
+}
+
+// The address of an array, or of NAME+BYTES in it; its bytes for a parameter that is an array itself.
+std::string ptx_launches::array_argument(const ptx_function& kernel, const ptx_variable& parameter,
+                                         const std::string& text) const {
+  const size_t plus = std::min(text.find('+'), text.size());
+  const auto a = std::find_if(arrays_.begin(), arrays_.end(),
+                              [&](const device_array& one) { return one.name == text.substr(0, plus); });
+  const std::optional<size_t> offset =
+      plus == text.size() ? std::optional<size_t>(0) : number_of<size_t>(std::string_view(text).substr(plus + 1));
+  if (a == arrays_.end() || !offset)
+    throw usage_error(fmt::format("launch: argument '{}' of kernel '{}' is no --array and no number for .{} {}", text,
+                                  kernel.name, parameter.type, parameter.name));
+  const bool is_value = parameter.count > 0;
+  if (is_value ? a->content.bytes.size() != parameter.bytes() : parameter.bytes() != sizeof(void*))
+    throw usage_error(
+        fmt::format("launch: array '{}' does not fit parameter {} of kernel '{}', which has {} bytes; a "
+                    "pointer has 8, and an array passed by value as many as the parameter",
+                    text, parameter.name, kernel.name, parameter.bytes()));
+  return is_value ? hexadecimal(a->content.bytes) : fmt::format("@{}+{}", a->name, *offset);
 }
 
 ptx_launches::device_array& ptx_launches::find(const std::string& option, const std::string& name) {

@@ -39,6 +39,7 @@ class ptx_launches {
   void add_array(const std::string& option);
   void add_launch(const std::string& option, const ptx_module& module);
   void add_argument(const ptx_function& kernel, const ptx_variable& parameter, const std::string& text);
+  std::string array_argument(const ptx_function& kernel, const ptx_variable& parameter, const std::string& text) const;
   device_array& find(const std::string& option, const std::string& name);
   std::vector<std::byte> bytes_after(const device_array& a) const;
 

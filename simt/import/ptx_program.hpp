@@ -115,7 +115,7 @@ class launches {
     cudaMemcpy(b.data, content.data(), b.bytes, cudaMemcpyHostToDevice);
   }
 
-  // launch KERNEL GRID BLOCK SHARED BYTES then pairs of an offset and @NAME or hexadecimal bytes, then "end"
+  // launch KERNEL GRID BLOCK SHARED BYTES then pairs of an offset and @NAME+BYTES or hexadecimal bytes, then "end"
   void launch() {
     const std::string name = next();
     const dim3 grid = shape(), block = shape();
@@ -125,7 +125,10 @@ class launches {
       unsigned char* const to = bytes.data() + std::stoul(offset);
       const std::string value = next();
       if (value[0] == '@') {
-        memcpy(to, &arrays_[value.substr(1)].data, sizeof(void*));
+        const size_t plus = value.find('+');
+        const char* const address =
+            static_cast<const char*>(arrays_[value.substr(1, plus - 1)].data) + std::stoull(value.substr(plus + 1));
+        memcpy(to, &address, sizeof address);
         continue;
       }
       for (size_t k = 0; 2 * k < value.size(); ++k)
