@@ -37,7 +37,7 @@ class array:  # noqa: N801, a function to its users
 
 
 def _memory(argument: Any) -> tuple[int, int]:
-    """First and last address, plus one, of the memory that a pointer may reach: a tensor's storage, an array's bytes."""
+    """Begin and end of the memory that a pointer may reach: a tensor's storage, an array's bytes."""
     if isinstance(argument, array):
         return numpy.lib.array_utils.byte_bounds(argument.values)
     storage = argument.untyped_storage()
@@ -170,9 +170,12 @@ class _Driver:
         return once
 
 
-def use_emulated_device(*, schedules: Sequence[str] = ("fair", "reverse", "random:1"), more: Sequence[str] = ()) -> None:
-    """Launches of Triton's kernels run on the emulated device from here on, under these schedules; `more` are options of
-    `warpcheck run-emulated`. Triton itself needs no GPU for this, and no driver."""
+def use_emulated_device(
+    *, schedules: Sequence[str] = ("fair", "reverse", "random:1"), more: Sequence[str] = ()
+) -> None:
+    """From here on launches of Triton's kernels run on the emulated device, under these schedules; `more` are options
+    of `warpcheck run-emulated`. Triton needs neither a GPU nor a driver for this."""
+
     import triton.runtime.driver
 
     _Launcher.options = [word for s in schedules for word in ("--schedule", s)] + ["--no-trace", "--quiet", *more]
