@@ -122,10 +122,11 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
       ->capture_default_str();
   verify
-      ->add_option("--input", v.inputs,
-                   "NAME=FILE.npy: judge the operator on your arrays instead of generated cases, one for each input; "
-                   "FILE.npz: all of an archive, by their names; NAME=VALUE: a scalar. Without NAME= the file is the "
-                   "next input (may be repeated)")
+      ->add_option(
+          "--input", v.inputs,
+          "NAME=FILE.npy: judge the operator on your arrays instead of generated cases, one for each input; "
+          "FILE.npz, FILE.pt: all of an archive, by their names; NAME=VALUE: a scalar. Without NAME= the file is the "
+          "next input (may be repeated)")
       ->allow_extra_args(false);
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");

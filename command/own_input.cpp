@@ -12,7 +12,6 @@
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/npy.hpp"
-#include "properties/engine/files/npz.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -34,20 +33,22 @@ bool is_tensor_of(const std::vector<std::string>& ops, const std::string& name) 
   });
 }
 
+// Where the value of NAME=VALUE begins; 0 if there is no name.
+size_t value_begin(const std::string& text) {
+  const size_t equals = text.find('=');
+  return equals != std::string::npos && equals > 0 && text.find('/') > equals ? equals + 1 : 0;
+}
+
 // Of an archive all arrays, each with its name.
 std::vector<std::string> without_archives(const std::vector<std::string>& given) {
   std::vector<std::string> all;
   for (const std::string& text : given) {
-    if (text.ends_with(".pt") || text.ends_with(".pth"))
-      throw usage_error(
-          fmt::format("input: '{}' holds Python objects, which are not read; write its tensors by numpy.savez as an "
-                      ".npz archive",
-                      text));
-    if (!text.ends_with(".npz")) {
-      all.push_back(text);
-      continue;
+    const std::string path = text.substr(value_begin(text));
+    for (const std::string& name : array_names(path)) {
+      if (!name.empty() && path != text)
+        throw usage_error(fmt::format("input: '{}' has several arrays; write {}:{}", path, text, name));
+      all.push_back(name.empty() ? text : fmt::format("{}={}:{}", name, path, name));
     }
-    for (const std::string& name : npz_names(text)) all.push_back(fmt::format("{}={}:{}", name, text, name));
   }
   return all;
 }
@@ -57,9 +58,9 @@ named_inputs sort_inputs(const std::vector<std::string>& texts, const std::vecto
   named_inputs all;
   std::vector<std::string> seen;
   for (const std::string& text : without_archives(texts)) {
-    const size_t equals = text.find('=');
-    const bool is_named = equals != std::string::npos && equals > 0 && text.find('/') > equals;
-    const std::string name = is_named ? text.substr(0, equals) : "", value = is_named ? text.substr(equals + 1) : text;
+    const size_t begin = value_begin(text);
+    const bool is_named = begin > 0;
+    const std::string name = is_named ? text.substr(0, begin - 1) : "", value = text.substr(begin);
     if (value.empty())
       throw usage_error(fmt::format("input: '{}' is not of the form NAME=FILE.npy or NAME=VALUE", text));
     if (is_named && std::find(seen.begin(), seen.end(), name) != seen.end())

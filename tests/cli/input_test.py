@@ -2,13 +2,25 @@
 
 import json
 import os
+import pickle
+import shutil
 import subprocess
 import tempfile
 import unittest
+import zipfile
 
 import numpy
 
 WARPCHECK = os.environ["WARPCHECK"]
+CORPUS = os.environ["WARPCHECK_TEST_CORPUS"]
+TORCH = os.environ["WARPCHECK_TEST_TORCH"]
+# What the file `dict` of the corpus was made by; `x.pt` is one tensor, a parameter with gradients.
+SAVE_TENSORS = """
+import torch
+a = torch.arange(35.0).reshape(5, 7)
+torch.save({"a": a, "b": a.t()[:, :3]}, "call.pt")
+torch.save(torch.nn.Parameter(a.t()[1:]), "x.pt")
+"""
 WRONG_PRODUCT = """
 #include <cuda_runtime.h>
 __global__ void multiply(const float* a, const float* b, float* c, int m, int k, int n) {
@@ -156,23 +168,103 @@ class Arrays(unittest.TestCase):
         with open(self.path("whole.npz"), "rb") as f:
             whole = f.read()
         for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"a = 1"), ("call.pt", whole),
-                              ("moved.npz", whole[:200] + whole[210:])):
+                              ("moved.npz", whole[:200] + whole[210:]), ("text.pt", b"a = 1")):
             with open(self.path(name), "wb") as f:
                 f.write(content)
         for name, said, *more in (
             ("half.npz", "matmul: b is missing"),
             ("half.npz", "whole.npz: it has no array 'c'; it has a, b", "--input", f"b={self.path('whole.npz')}:c"),
-            ("small.npz", "the array 'a' is compressed; numpy.savez writes it uncompressed"),
-            ("cut.npz", "it is no .npz archive"),
-            ("text.npz", "it is no .npz archive"),
+            ("small.npz", "'a.npy' is compressed; numpy.savez and torch.save store it uncompressed"),
+            ("cut.npz", "it is no ZIP archive"),
+            ("text.npz", "it is no ZIP archive"),
+            ("text.pt", "it is no ZIP archive"),
             ("moved.npz", "begins no"),
             ("absent.npz", "it is not a file that can be read"),
-            ("call.pt", "holds Python objects, which are not read; write its tensors by numpy.savez"),
+            ("call.pt", "call.pt: it has no data.pkl, as torch.save writes it"),
         ):
             with self.subTest(name=name, said=said):
                 r = self.run_archive(name, *more)
                 self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
                 self.assertIn(said, r.stderr)
+
+    # A pickle as torch.save places it.
+    def pickle_file(self, name, value):
+        with zipfile.ZipFile(self.path(name), "w") as f:
+            f.writestr("call/data.pkl", value if isinstance(value, bytes) else pickle.dumps(value, 2))
+
+    def torch_files(self):
+        """PyTorch's own if it is installed, otherwise those of the corpus."""
+        if subprocess.run([TORCH, "-c", SAVE_TENSORS], cwd=self.folder.name, capture_output=True).returncode != 0:
+            shutil.copy(os.path.join(CORPUS, "dict"), self.path("call.pt"))
+            shutil.copy(os.path.join(CORPUS, "tensor"), self.path("x.pt"))
+
+    def test_torch_files_hold_the_tensors_of_a_call(self):
+        with open(self.path("product.cu"), "w") as f:
+            f.write(WRONG_PRODUCT)
+        self.torch_files()
+        shutil.copy(os.path.join(CORPUS, "dict"), self.path("committed.pt"))
+        for name in ("call.pt", "committed.pt"):
+            r = self.run_archive(name)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertIn(" 15 elements compared", r.stdout)
+            report = self.path("report.json")
+            r = self.run_archive(name, "--source", self.path("product.cu"), "--entry", "product", "--json", report)
+            self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+            with open(report) as f:
+                found = {(w["row"], w["col"]): w["expected"] for w in json.load(f)["failures"][0]["departing"]}
+            a = numpy.arange(35.0).reshape(5, 7)
+            exact = a @ a.T[:, :3]
+            self.assertEqual(found, {(0, 1): exact[0, 1], (1, 2): exact[1, 2]})
+            line = next(line for line in r.stdout.splitlines() if "warpcheck replay" in line)
+            self.assertIn(f"{name}:b", line)
+            again = subprocess.run([WARPCHECK, "replay", line.split("'")[1]], capture_output=True, text=True,
+                                   timeout=300)
+            self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        for given in ("x.pt", f"x={self.path('call.pt')}:b"):
+            r = subprocess.run([WARPCHECK, "verify", "softmax", "--device", "emulated", "--regressions",
+                                self.folder.name, "--input", given], capture_output=True, text=True, timeout=300,
+                               cwd=self.folder.name)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertIn("elements compared", r.stdout)
+
+    def test_torch_files_that_are_not_read_run_no_code(self):
+        class Code:
+            def __reduce__(self):
+                return os.system, ("touch " + CODE_RAN,)
+
+        CODE_RAN = self.path("code_ran")
+        self.torch_files()
+        with open(os.path.join(CORPUS, "dict"), "rb") as f:
+            whole = f.read()
+        with open(self.path("short.pt"), "wb") as f:
+            f.write(whole.replace(b"K\x05K\x07\x86", b"K\x06K\x07\x86"))
+        self.pickle_file("code.pt", Code())
+        self.pickle_file("list.pt", {"a": [1]})
+        self.pickle_file("number.pt", {"a": 1})
+        self.pickle_file("none.pt", None)
+        self.pickle_file("cut.pt", b"\x80\x02}")
+        for name, said, *more in (
+            ("code.pt", "code.pt: its pickle names 'posix.system', which is not run; a tensor, or a dict of tensors"),
+            ("list.pt", "list.pt: its pickle has the opcode 0x5d at byte"),
+            ("number.pt", "number.pt: 'a' of its dict is no tensor"),
+            ("none.pt", "none.pt: it holds no tensor at its top"),
+            ("cut.pt", "cut.pt: its pickle ends early"),
+            ("short.pt", "it has a tensor that reaches beyond the 35 elements of its storage"),
+        ):
+            with self.subTest(name=name, said=said):
+                r = self.run_archive(name, *more)
+                self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+                self.assertIn(said, r.stderr)
+        self.assertFalse(os.path.exists(CODE_RAN))
+        whole = f"a={self.path('call.pt')}"
+        r = self.verify("matmul", {}, options=("--device", "emulated", "--input", whole))
+        self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+        self.assertIn(f"has several arrays; write {whole}:a", r.stderr)
+        arrays = self.histogram()
+        del arrays["cols"]
+        r = self.verify("histogram", arrays, options=("--device", "emulated", "--input", f"cols={self.path('x.pt')}"))
+        self.assertEqual(r.returncode, 2, r.stdout + r.stderr)
+        self.assertIn("x.pt: its elements are f32; i64 is allowed here", r.stderr)
 
     def test_arrays_that_are_no_call(self):
         a, b = self.floats(5, 7), self.floats(7, 3)

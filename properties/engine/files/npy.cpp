@@ -13,8 +13,9 @@
 
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/files/npz.hpp"
+#include "properties/engine/files/pt.hpp"
 #include "properties/engine/files/sha256.hpp"
+#include "properties/engine/files/zip.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -227,21 +228,81 @@ size_t parse_preamble(std::span<const std::byte> file, uint64_t total, const std
   return start + length;
 }
 
+// The name of an array of numpy.savez.
+std::string array_name(const zip_member& m, const std::string& path) {
+  constexpr std::string_view k_suffix = ".npy";
+  if (!m.name.ends_with(k_suffix))
+    throw usage_error(fmt::format("{}: '{}' is no .npy file; an archive of numpy.savez has no other", path, m.name));
+  return m.name.substr(0, m.name.size() - k_suffix.size());
+}
+
+std::string hash_of(std::span<const std::byte> file) {
+  sha256_hash hash;
+  hash.update(file);
+  return hash.hex_digest();
+}
+
+npy_array array_of(const pt_tensor& t, const std::string& path, std::span<const dtype> allowed) {
+  if (!contains(allowed, t.type)) {
+    std::vector<std::string_view> names;
+    for (const dtype type : allowed) names.push_back(name_of(type));
+    throw usage_error(
+        fmt::format("{}: its elements are {}; {} is allowed here", path, name_of(t.type), fmt::join(names, ", ")));
+  }
+  npy_array array{t.type, t.shape, 1, t.shape.back(), dense_bytes(t), ""};
+  for (size_t d = 0; d + 1 < t.shape.size(); ++d) array.rows *= t.shape[d];
+  return array;
+}
+
+// An array of an archive, or the one tensor of a .pt file.
+npy_array read_member(const archive_path& member, const std::string& path, std::span<const dtype> allowed) {
+  const std::vector<std::byte> file = read_archive(member.file);
+  std::vector<std::string> names;
+  if (is_pt(member.file)) {
+    for (const pt_tensor& t : parse_pt(file, member.file)) {
+      names.push_back(t.name);
+      if (t.name != member.name) continue;
+      npy_array array = array_of(t, path, allowed);
+      array.sha256 = hash_of(file);
+      return array;
+    }
+  } else {
+    for (const zip_member& m : parse_zip(file, member.file)) {
+      names.push_back(array_name(m, member.file));
+      if (names.back() == member.name) return parse_npy(m.bytes, path, allowed);
+    }
+  }
+  throw usage_error(
+      fmt::format("{}: it has no array '{}'; it has {}", member.file, member.name, fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 npy_array parse_npy(std::span<const std::byte> file, const std::string& name, std::span<const dtype> allowed) {
   npy_array array;
   const size_t start = parse_preamble(file, file.size(), name, allowed, array);
   array.bytes.assign(file.begin() + static_cast<ptrdiff_t>(start), file.end());
-  sha256_hash hash;
-  hash.update(file);
-  array.sha256 = hash.hex_digest();
+  array.sha256 = hash_of(file);
   return array;
 }
 
+std::vector<std::string> array_names(const std::string& path) {
+  std::vector<std::string> names;
+  if (is_pt(path)) {
+    const std::vector<std::byte> file = read_archive(path);
+    for (const pt_tensor& t : parse_pt(file, path)) names.push_back(t.name);
+  } else if (path.ends_with(".npz")) {
+    const std::vector<std::byte> file = read_archive(path);
+    for (const zip_member& m : parse_zip(file, path)) names.push_back(array_name(m, path));
+  } else {
+    names = {""};
+  }
+  return names;
+}
+
 npy_array read_npy(const std::string& path, std::span<const dtype> allowed) {
-  if (const npz_path member = split_npz_path(path); !member.name.empty())
-    return parse_npy(read_npz_member(member), path, allowed);
+  if (const archive_path member = split_archive_path(path); !member.name.empty() || is_pt(path))
+    return read_member(member, path, allowed);
   // A pipe or a device would block or never end, so only regular files are opened.
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code))

@@ -1,7 +1,6 @@
-#include "properties/engine/files/npz.hpp"
+#include "properties/engine/files/zip.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -46,20 +45,17 @@ class zip_reader {
     if (file_.size() >= k_end_bytes)
       for (size_t back = k_end_bytes; back <= std::min(file_.size(), k_end_bytes + k_most_comment); ++back)
         if (text(file_.size() - back, 4) == k_end_of_directory) return file_.size() - back;
-    fail("it is no .npz archive: a ZIP file has a directory at its end");
+    fail("it is no ZIP archive, which has a directory at its end");
   }
 
-  npz_member member(size_t entry) const {
+  zip_member member(size_t entry) const {
     if (text(entry, 4) != k_entry) fail(fmt::format("byte {} of the archive begins no entry of its directory", entry));
     std::string name(text(entry + k_entry_bytes, number(entry + 28, 2)));
     const uint32_t method = number(entry + 10, 2), bytes = number(entry + 24, 4), local = number(entry + 42, 4);
-    if (!name.ends_with(".npy"))
-      fail(fmt::format("'{}' is no .npy file; an archive of numpy.savez has no other", name));
-    name.erase(name.size() - 4);
-    if (number(entry + 8, 2) & 1) fail(fmt::format("the array '{}' is encrypted", name));
-    if (method != 0) fail(fmt::format("the array '{}' is compressed; numpy.savez writes it uncompressed", name));
+    if (number(entry + 8, 2) & 1) fail(fmt::format("'{}' is encrypted", name));
+    if (method != 0) fail(fmt::format("'{}' is compressed; numpy.savez and torch.save store it uncompressed", name));
     if (bytes == k_in_zip64 || local == k_in_zip64)
-      fail(fmt::format("the array '{}' lies beyond 4 GiB; give it as a .npy file", name));
+      fail(fmt::format("'{}' lies beyond 4 GiB; give the array as a .npy file", name));
     if (text(local, 4) != k_local) fail(fmt::format("byte {} of the archive begins no file", local));
     const size_t begin = local + k_local_bytes + number(local + 26, 2) + number(local + 28, 2);
     return {std::move(name), part(begin, bytes)};
@@ -73,10 +69,24 @@ class zip_reader {
   const std::string& name_;
 };
 
+}  // namespace
+
+std::vector<zip_member> parse_zip(std::span<const std::byte> file, const std::string& name) {
+  const zip_reader zip(file, name);
+  const size_t end = zip.end_of_directory();
+  std::vector<zip_member> members;
+  size_t entry = zip.number(end + 16, 4);
+  for (uint32_t left = zip.number(end + 10, 2); left > 0; --left) {
+    members.push_back(zip.member(entry));
+    entry += zip.entry_bytes(entry);
+  }
+  return members;
+}
+
 std::vector<std::byte> read_archive(const std::string& path) {
   std::error_code code;
   if (!std::filesystem::is_regular_file(path, code))
-    throw usage_error(fmt::format("{}: it is not a file that can be read; a .npz archive is needed", path));
+    throw usage_error(fmt::format("{}: it is not a file that can be read; an archive is needed", path));
   const uint64_t bytes = std::filesystem::file_size(path, code);
   if (code || bytes > k_most_archive_bytes)
     throw usage_error(fmt::format("{}: it has {} bytes; at most {} are allowed; give its arrays as .npy files", path,
@@ -88,42 +98,11 @@ std::vector<std::byte> read_archive(const std::string& path) {
   return all;
 }
 
-}  // namespace
-
-std::vector<npz_member> parse_npz(std::span<const std::byte> file, const std::string& name) {
-  const zip_reader zip(file, name);
-  const size_t end = zip.end_of_directory();
-  std::vector<npz_member> members;
-  size_t entry = zip.number(end + 16, 4);
-  for (uint32_t left = zip.number(end + 10, 2); left > 0; --left) {
-    members.push_back(zip.member(entry));
-    entry += zip.entry_bytes(entry);
-  }
-  return members;
-}
-
-std::vector<std::string> npz_names(const std::string& path) {
-  const std::vector<std::byte> file = read_archive(path);
-  std::vector<std::string> names;
-  for (const npz_member& m : parse_npz(file, path)) names.push_back(m.name);
-  return names;
-}
-
-npz_path split_npz_path(const std::string& path) {
-  constexpr std::string_view k_between = ".npz:";
-  const size_t at = path.rfind(k_between);
-  if (at == std::string::npos) return {path, ""};
-  return {path.substr(0, at + k_between.size() - 1), path.substr(at + k_between.size())};
-}
-
-std::vector<std::byte> read_npz_member(const npz_path& path) {
-  const std::vector<std::byte> file = read_archive(path.file);
-  std::vector<std::string> names;
-  for (const npz_member& m : parse_npz(file, path.file)) {
-    if (m.name == path.name) return {m.npy.begin(), m.npy.end()};
-    names.push_back(m.name);
-  }
-  throw usage_error(fmt::format("{}: it has no array '{}'; it has {}", path.file, path.name, fmt::join(names, ", ")));
+archive_path split_archive_path(const std::string& path) {
+  for (const std::string_view between : {".npz:", ".pt:", ".pth:"})
+    if (const size_t at = path.rfind(between); at != std::string::npos)
+      return {path.substr(0, at + between.size() - 1), path.substr(at + between.size())};
+  return {path, ""};
 }
 
 }  // namespace warpcheck::engine
