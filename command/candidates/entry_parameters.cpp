@@ -110,6 +110,10 @@ std::vector<entry_name> entry_names(const engine::description& d) {
     for (const scalar_rule& s : form.scalars)
       names.add({s.name, s.is_integer ? entry_meaning::integer : entry_meaning::number, s.name});
   names.add(k_stream);
+  if (d.split) {
+    names.add({"reserve", entry_meaning::reserve, "reserve"});
+    names.add({"reserve_bytes", entry_meaning::reserve_bytes, "reserve"});
+  }
   return names.take();
 }
 
@@ -131,6 +135,8 @@ std::string declaration_of(const entry_name& n) {
     case entry_meaning::output: return fmt::format("{}* {}", element_types_of(n).front(), n.name);
     case entry_meaning::number: return "double " + n.name;
     case entry_meaning::stream: return "cudaStream_t " + n.name;
+    case entry_meaning::reserve: return "void* " + n.name;
+    case entry_meaning::reserve_bytes: return "int64_t* " + n.name;
     default: return "int64_t " + n.name;
   }
 }
@@ -194,6 +200,21 @@ imported_function renamed(const imported_function& entry, const std::string& arg
   return f;
 }
 
+// An entry with a reserve is called for each pass, and for the size of the reserve.
+void check_reserve(const engine::description& d, const imported_function& entry) {
+  const auto has = [&](const std::string& name) {
+    return std::find(entry.parameters.begin(), entry.parameters.end(), name) != entry.parameters.end();
+  };
+  if (!d.split || (!has("reserve") && !has("reserve_bytes"))) return;
+  std::vector<std::string> needed = {"reserve", "reserve_bytes", d.split->scalar};
+  for (const auto& [output, input] : d.split->handed)
+    if (has(output)) needed.push_back(input);
+  for (const std::string& name : needed)
+    if (!has(name))
+      throw usage_error(fmt::format("entry: '{}' has no parameter {}; an entry with a reserve has {}", entry.name, name,
+                                    fmt::join(needed, ", ")));
+}
+
 }  // namespace
 
 std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& given,
@@ -210,6 +231,7 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
                                     name.empty() ? "has no name" : fmt::format("is '{}'", name), can_be));
     parameters.push_back(*found);
   }
+  check_reserve(d, entry);
   const contract rules = contract_of(d);
   const name_list tensors = tensor_names(rules);
   std::vector<std::vector<std::string>> lacking;  // of each form

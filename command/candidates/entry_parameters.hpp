@@ -1,5 +1,6 @@
 // Meaning of the parameters of an entry (`--source FILE.cu --entry NAME`), by their names and the operator's
-// description: those of its tensors, "ld" and such a name for the distance of its rows, extents, scalars, and "stream".
+// description: those of its tensors, "ld" and such a name for the distance of its rows, extents, scalars, "stream", and
+// "reserve" with "reserve_bytes".
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace warpcheck::cli {
 
-enum class entry_meaning : uint8_t { input, output, distance, extent, integer, number, stream };
+enum class entry_meaning : uint8_t { input, output, distance, extent, integer, number, stream, reserve, reserve_bytes };
 struct entry_name {
   std::string name;
   entry_meaning meaning;
@@ -20,7 +21,8 @@ struct entry_name {
 };
 
 // Returns all names that the parameters of an entry for this operator can have: tensors with their distances in the
-// order of a call, extents, scalars, the stream. An extent with the name of a tensor is num_EXTENT.
+// order of a call, extents, scalars, the stream, and the reserve (abi/candidate_reserve.h) of an operator of two passes.
+// An extent with the name of a tensor is num_EXTENT.
 std::vector<entry_name> entry_names(const engine::description& d);
 
 // Returns the C++ types of a tensor's elements, such as "float".

@@ -56,6 +56,8 @@ std::string meaning_of(const entry_name& n) {
     case entry_meaning::output: return "output";
     case entry_meaning::number: return "number";
     case entry_meaning::stream: return "stream";
+    case entry_meaning::reserve: return "reserve";
+    case entry_meaning::reserve_bytes: return "reserve_bytes";
     default: return "integer";
   }
 }
@@ -68,6 +70,8 @@ std::string type_of(const entry_name& n) {
     case entry_meaning::output: return elements + ", not const";
     case entry_meaning::number: return "a float or a double";
     case entry_meaning::stream: return "a cudaStream_t";
+    case entry_meaning::reserve: return "a pointer, not const";
+    case entry_meaning::reserve_bytes: return "an int64_t*";
     default: return "an integer";
   }
 }
@@ -116,6 +120,10 @@ std::string epilogue(const entry_request& r, const imported_function& entry, std
       "}}\n"
       "extern \"C\" __attribute__((visibility(\"default\"))) const char* warpcheck_candidate_states(const char*) {{\n"
       "  return \"{7}\";\n"
+      "}}\n"
+      "extern \"C\" __attribute__((visibility(\"default\"))) const warpcheck_reserve* warpcheck_candidate_reserve(\n"
+      "    const char*) {{\n"
+      "  return ::simt::import::source_library<warpcheck_source>::reserve();\n"
       "}}\n",
       function, r.op, build, device, parameters, api, checks,
       statements_of(r) + "lacks " + lacked_text(*r.described, named));

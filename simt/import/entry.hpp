@@ -34,13 +34,14 @@
 #include "simt/import/cuda_runtime.h"
 #endif
 
+#include "abi/candidate_reserve.h"
 #include "simt/import/entry_call.hpp"
 
 namespace simt {
 namespace import {
 
 // What a parameter's name stands for.
-enum class meaning { input, output, integer, number, stream };
+enum class meaning { input, output, integer, number, stream, reserve, reserve_bytes };
 struct named_parameter {
   const char* name;
   meaning is;
@@ -86,6 +87,8 @@ constexpr bool fits(const named_parameter& p) {
     case meaning::integer: return std::is_integral<T>::value || std::is_enum<T>::value;
     case meaning::number: return std::is_floating_point<T>::value;
     case meaning::stream: return std::is_same<T, cudaStream_t>::value;
+    case meaning::reserve: return std::is_pointer<T>::value && !is_const;
+    case meaning::reserve_bytes: return std::is_same<T, int64_t*>::value;
   }
   return false;
 }
@@ -200,11 +203,16 @@ inline void end_alone() {
 
 template <class Source>
 struct source_library {
-  static constexpr bool has_stream() {
-    for (const named_parameter& p : Source::parameters)
-      if (p.is == meaning::stream) return true;
-    return false;
+  // The parameter of this meaning; -1: there is none.
+  static constexpr int find(meaning is) {
+    int at = 0;
+    for (const named_parameter& p : Source::parameters) {
+      if (p.is == is) return at;
+      ++at;
+    }
+    return -1;
   }
+  static constexpr bool has_stream() { return find(meaning::stream) >= 0; }
   using type = decltype(type_of<Source>(Source::function));
   static constexpr std::make_index_sequence<type::count> k_all{};
 
@@ -221,12 +229,15 @@ struct source_library {
     return e;
   }
 
-  static warpcheck_status run(warpcheck_call* call) {
+  static warpcheck_status run(warpcheck_call* call) { return run_with_reserve(call, nullptr, 0); }
+
+  // A call of one pass, with what lies between the passes.
+  static warpcheck_status run_with_reserve(warpcheck_call* call, void* reserve, int64_t) {
     warpcheck_entry_value values[type::count == 0 ? 1 : type::count];
     int32_t is_called = 0;
-    const warpcheck_status checked =
-        of_the_command<warpcheck_entry_values_fn>("warpcheck_entry_values")(&entry(), call, values, &is_called);
-    if (checked != WARPCHECK_OK || is_called == 0) return checked;
+    const warpcheck_status checked = values_of(call, values, is_called);
+    if (checked != WARPCHECK_OK || (is_called == 0 && reserve == nullptr)) return checked;
+    if constexpr (find(meaning::reserve) >= 0) values[find(meaning::reserve)].pointer = reserve;
     const redirected_launches here(call->stream);
     if (!has_stream() && !begins_alone(call->stream))
       return answer(call, WARPCHECK_UNSUPPORTED, "an entry without a stream is called while none is captured");
@@ -237,6 +248,40 @@ struct source_library {
       return answer(call, WARPCHECK_INTERNAL_ERROR, std::string("the entry threw: ") + e.what());
     }
     if (!has_stream()) end_alone();
+    return status_of(call, code);
+  }
+
+  static const warpcheck_reserve* reserve() {
+    if constexpr (find(meaning::reserve) >= 0) {
+      static const warpcheck_reserve r = {sizeof(warpcheck_reserve), reserve_bytes, run_with_reserve};
+      return &r;
+    } else {
+      return nullptr;
+    }
+  }
+
+  static const warpcheck_candidate* table(uint32_t abi_version, const warpcheck_device_api* device_api) {
+    const auto table_of = of_the_command<warpcheck_entry_table_fn>("warpcheck_entry_table");
+    return abi_version == WARPCHECK_CANDIDATE_ABI && table_of != nullptr ? table_of(&entry(device_api)) : nullptr;
+  }
+
+ private:
+  static warpcheck_status values_of(warpcheck_call* call, warpcheck_entry_value* values, int32_t& is_called) {
+    return of_the_command<warpcheck_entry_values_fn>("warpcheck_entry_values")(&entry(), call, values, &is_called);
+  }
+
+  // The size that the entry writes if there is no reserve; 0 for a call that it refuses, as it refuses the pass.
+  static int64_t reserve_bytes(const warpcheck_call* call) {
+    warpcheck_call asked = *call;
+    warpcheck_entry_value values[type::count == 0 ? 1 : type::count];
+    int32_t is_called = 0;
+    int64_t bytes = -1;
+    if (values_of(&asked, values, is_called) != WARPCHECK_OK) return 0;
+    values[find(meaning::reserve_bytes)].pointer = &bytes;
+    return type::call(Source::function, values, k_all) == 0 ? bytes : 0;
+  }
+
+  static warpcheck_status status_of(warpcheck_call* call, int code) {
     if (code != 0) {
       const std::string said = "the entry returned " + std::to_string(code);
       if (type::returns_reason && code == static_cast<int>(cudaErrorInvalidValue))
@@ -248,11 +293,6 @@ struct source_library {
     if (const cudaError_t e = cudaGetLastError(); e != cudaSuccess)
       return answer(call, WARPCHECK_DEVICE_ERROR, cudaGetErrorString(e));
     return WARPCHECK_OK;
-  }
-
-  static const warpcheck_candidate* table(uint32_t abi_version, const warpcheck_device_api* device_api) {
-    const auto table_of = of_the_command<warpcheck_entry_table_fn>("warpcheck_entry_table");
-    return abi_version == WARPCHECK_CANDIDATE_ABI && table_of != nullptr ? table_of(&entry(device_api)) : nullptr;
   }
 };
 

@@ -17,6 +17,15 @@ using result = warpcheck::self::command_result;
 
 std::string templates(const std::string& file) { return environment("WARPCHECK_TEST_DOCS") + "/" + file; }
 
+// The text of a template with one change.
+std::string changed(const std::string& file, const std::string& from, const std::string& to) {
+  std::ifstream in(templates(file));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
 result run(const std::string& arguments) {
   return warpcheck::self::run_command("'" + environment("WARPCHECK_TEST_COMMAND") + "' " + arguments);
 }
@@ -424,18 +433,44 @@ TEST(SourceTemplate, OfGruIsRejectedForItsFaults) {
        {"an-open-update-gate-copies-h0", "y"}},
       {{"d == 0 ? s : length - 1 - s", "d == 0 ? s : g.time - 1 - s"},
        {"the-reverse-direction-is-the-flipped-forward-one", "y"}}};
-  std::ifstream file(templates("gru.cu"));
-  const std::string right{std::istreambuf_iterator<char>(file), {}};
   for (const auto& [change, killer] : faults) {
-    std::string wrong = right;
-    const size_t at = wrong.find(change.first);
-    ASSERT_NE(at, std::string::npos) << change.first;
-    wrong.replace(at, std::string(change.first).size(), change.second);
+    const std::string wrong = changed("gru.cu", change.first, change.second);
     const result r = verify("gru", folder.write("gru.cu", wrong), "my_gru",
                             std::string("--cases 40 --fail-fast --property ") + killer.first);
     EXPECT_EQ(r.status, 1) << r.output;
     EXPECT_TRUE(r.has(std::string("gru/") + killer.first + ": ")) << r.output;
   }
+}
+
+TEST(SourceTemplate, OfGruTrainingKeepsAReserveBetweenItsPasses) {
+  const result r = verify("gru", templates("gru_training.cu"), "my_gru", "--cases 1");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_FALSE(r.has("skipped")) << r.output;
+  for (const char* name : {"forward-matches-the-reference", "the-adjoint-identity-holds", "no-hazard"})
+    EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
+  EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
+}
+
+TEST(SourceTemplate, OfGruTrainingIsRejectedForFaultsOfItsReserve) {
+  const warpcheck::self::scratch_folder folder;
+  const auto judge = [&](const char* from, const char* to) {
+    return verify("gru", folder.write("gru.cu", changed("gru_training.cu", from, to)), "my_gru",
+                  "--cases 8 --fail-fast --property forward-matches-the-reference");
+  };
+  const result small = judge("*reserve_bytes = g.bytes();", "*reserve_bytes = g.bytes() - 8;");
+  EXPECT_EQ(small.status, 1) << small.output;
+  EXPECT_TRUE(small.has("out_of_bounds") && small.has("reserve")) << small.output;
+  const result negative = judge("*reserve_bytes = g.bytes();", "*reserve_bytes = -1;");
+  EXPECT_EQ(negative.status, 1) << negative.output;
+  EXPECT_TRUE(negative.has("the reserve's bytes are -1, must be 0 or more")) << negative.output;
+  const result wrong = judge("{r, z, n, gh[2]}", "{r, z, n, gi[2]}");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+  const result without =
+      verify("gru", folder.write("gru.cu", changed("gru_training.cu", "const float* y_in,", "")), "my_gru", "");
+  EXPECT_EQ(without.status, 2) << without.output;
+  EXPECT_TRUE(without.has("has no parameter y_in; an entry with a reserve has reserve, reserve_bytes, pass, y_in"))
+      << without.output;
 }
 
 TEST(Source, MistakesAreOneSentence) {
