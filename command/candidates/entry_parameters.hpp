@@ -21,7 +21,7 @@ struct entry_name {
 };
 
 // Returns all names that the parameters of an entry for this operator can have: tensors with their distances in the
-// order of a call, extents, scalars, the stream, and the reserve (abi/candidate_reserve.h) of an operator of two passes.
+// order of a call, extents, scalars, the stream and the reserve (abi/candidate_reserve.h) of an operator of two passes.
 // An extent with the name of a tensor is num_EXTENT.
 std::vector<entry_name> entry_names(const engine::description& d);
 
