@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "properties/engine/cases/case_inputs.hpp"
@@ -68,21 +69,25 @@ sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const
   const size_t long_one = names.empty() ? 0 : static_cast<size_t>(d.index()) % names.size();
   const int64_t most = how.most > 0 ? how.most : longest(t);
   sizes of;
-  // A window that is larger than its image has no case: then every extent is small, then windows are least, images 16.
+  // A window that is larger than its image has no case: then every extent is small, then windows are least and images
+  // 16, then 32.
   constexpr int k_long = 10, k_small = 60, k_attempts = 1000;
   for (int attempt = 0; attempt < k_attempts; ++attempt) {
+    const bool is_hard = attempt >= k_attempts / 2;  // the smallest image may cost more than usual
+    const double limit = is_hard ? 64 * cost_limit(t) : cost_limit(t);
     for (size_t i = 0; i < names.size(); ++i) {
       const auto published = std::find(t.extents.begin(), t.extents.end(), names[i]) - t.extents.begin();
-      const int64_t small =
-          attempt < k_small ? d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33}) : d.one_of({1, 1, 16});
+      const int64_t small = attempt < k_small ? d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33})
+                                              : d.one_of({1, 1, is_hard ? 32 : 16});
       const int64_t large = draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
       of[names[i]] = std::max(how.least, i == long_one && attempt < k_long ? large : small);
     }
-    for (int64_t steps = 0; steps < 400 && cost_by(f, of, scalars) > cost_limit(t); ++steps) {
+    for (int64_t steps = 0; steps < 400 && cost_by(f, of, scalars) > limit; ++steps) {
       int64_t& shrunk = next_to_shrink(of, names[long_one]);
       if (shrunk <= how.least) break;
       shrunk = std::max(how.least, shrunk - (shrunk + 3) / 4);
     }
+    for (const auto& [name, size] : how.fixed) of[name] = size;
     if (has_elements(f, of, scalars)) return of;
   }
   throw no_case_fits("formula: no sizes were found by which every output of " + f.op.name + " has elements");
@@ -288,6 +293,43 @@ trial_case draw_empty_case(const named_formula& f, const target& t, draw& d, con
   reshape(described, c, of);
   for (tensor_spec& s : c.tensors) s.fill.edits.clear();
   return c;
+}
+
+std::vector<formula::tensor> tensors_of_rows(const formula::formula_operator& op) {
+  const std::vector<std::string> free = op.free_extents();
+  std::vector<formula::tensor> found;
+  for (const auto* list : {&op.inputs, &op.outputs})
+    for (const formula::tensor& t : *list) {
+      std::set<std::string> names;
+      for (size_t k = 0; k + 1 < t.shape.size(); ++k)
+        if (t.shape[k]->what == formula::kind::name && std::count(free.begin(), free.end(), t.shape[k]->text) > 0)
+          names.insert(t.shape[k]->text);
+      if (t.shape.size() > 1 && names.size() + 1 == t.shape.size()) found.push_back(t);
+    }
+  return found;
+}
+
+namespace {
+constexpr int64_t k_far_elements = int64_t{1} << 31;
+}
+
+trial_case draw_far_case(const named_formula& f, const target& t, draw& d) {
+  const std::vector<formula::tensor> list = tensors_of_rows(f.op);
+  const formula::tensor& far = list[static_cast<size_t>(d.index()) % list.size()];
+  const auto last = static_cast<int64_t>(far.shape.size()) - 2;
+  case_options how = {.most = 40, .is_plain = true};
+  for (int64_t k = 0; k <= last; ++k) how.fixed[far.shape[static_cast<size_t>(k)]->text] = 1;
+  how.fixed[far.shape[static_cast<size_t>(d.between(0, last))]->text] = 2;
+  trial_case c = draw_case(f, t, d, how);
+  tensor_spec& s = *c.find(far.name);
+  s.ld = d.one_of({k_far_elements + 3, k_far_elements + 4, 2 * k_far_elements + 1});
+  c.knobs["schedule"] = "fair";
+  return c;
+}
+
+bool has_far_rows(const trial_case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(),
+                     [](const tensor_spec& s) { return s.rows() > 1 && s.ld >= k_far_elements; });
 }
 
 }  // namespace warpcheck::formula_trial

@@ -1,6 +1,10 @@
 // Cases of a formula: sizes of its extents, recipes of its inputs and values of its scalars, from the formula alone.
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "properties/engine/cases/draw.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/formula/formula_description.hpp"
@@ -14,6 +18,7 @@ struct case_options {
   int64_t least = 1;      // of every extent
   bool is_plain = false;  // values of inputs are ordinary numbers
   bool draws_scalars = true;
+  std::map<std::string, int64_t> fixed = {};  // sizes of some extents
 };
 
 // A legal case with elements.
@@ -30,6 +35,12 @@ engine::trial_case draw_empty_case(const named_formula& f, const engine::target&
 engine::trial_case draw_exact_case(const named_formula& f, const formula::polynomial& p, const engine::target& t,
                                    engine::draw& d);
 bool is_exact_case(const named_formula& f, const formula::polynomial& p, const engine::trial_case& c);
+// Tensors that can have two rows: each dimension but the last is an extent of its own.
+std::vector<formula::tensor> tensors_of_rows(const formula::formula_operator& op);
+// A case in which the two rows of one of these lie further apart than 31 or 32 bits count elements. It takes 64 GiB of
+// addresses at most (of f32), and memory only where its rows are.
+engine::trial_case draw_far_case(const named_formula& f, const engine::target& t, engine::draw& d);
+bool has_far_rows(const engine::trial_case& c);
 
 // True if an input may hold every value of its type.
 bool is_free_input(const formula::tensor& t);

@@ -354,6 +354,7 @@ class planner {
           [f = f_](trial& t) { check_layout(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
     else
       leave_out("layout", "no tensor has rows, between which there could be gaps");
+    add_large_offset();
     add("dispatch-boundaries", "every variant that takes a call is right, and what is published is what runs", 10,
         any({.most = 300, .is_plain = true}),
         [f = f_](trial& t) { check_dispatch(t, [&](trial& u, const run_result& r) { judge_outputs(u, r, *f); }); });
@@ -375,6 +376,16 @@ class planner {
     add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", 3,
         any({.most = 8, .least = 2, .is_plain = true}), [](trial& t) { refuse_common(t); })
         .may_break_contract = true;
+  }
+
+  void add_large_offset() {
+    if (tensors_of_rows(f_->op).empty())
+      return leave_out("large-offset",
+                       "no tensor has rows, one for each place of other extents, that could lie far apart");
+    property& far = add(
+        "large-offset", "rows that lie more than 2^31 elements apart are right", 5,
+        [f = f_](const target& t, draw& d) { return draw_far_case(*f, t, d); }, judged());
+    far.holds = has_far_rows;
   }
 
   shared_formula f_;

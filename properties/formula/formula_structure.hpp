@@ -46,8 +46,8 @@ struct formula_structure {
   // Places of these may be permuted in all tensors alike: the outputs are permuted where they have the extent, and else
   // stay.
   std::vector<std::string> permutable_extents;
-  std::vector<std::string> emptying_extents;                  // without their elements no output has any
-  bool is_known = true;                                       // false: the formula is too large to be inlined
+  std::vector<std::string> emptying_extents;  // without their elements no output has any
+  bool is_known = true;                       // false: the formula is too large to be inlined
 };
 
 formula_structure study(const formula::formula_operator& op);

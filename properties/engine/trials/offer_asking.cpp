@@ -30,6 +30,7 @@ constexpr int64_t k_least_questions = 64;  // of which each property asks the sa
 constexpr uint64_t k_seed = 1;
 constexpr int64_t k_most_elements = int64_t{1} << 14;          // of a drawn case
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
+constexpr double k_most_addresses = 0x1p36;                    // bytes, of a case with rows that lie far apart
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
 constexpr size_t k_most_vain_answers = 300;
@@ -74,6 +75,14 @@ std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) 
   for (int64_t step = 2 * near; step <= k_farthest; step *= 2)
     if (answers(from + step).value_or(false)) return answered_border(answers, from + step / 2, from + step);
   return std::nullopt;
+}
+
+// False of a case that takes too long or too many addresses to be asked.
+bool can_be_asked(const trial_case& c) {
+  double bytes = 0;
+  for (const tensor_spec& s : c.tensors)
+    bytes += static_cast<double>(s.rows()) * static_cast<double>(s.ld) * static_cast<double>(size_of(s.type));
+  return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses;
 }
 
 // Which sizes a candidate refuses, as far as its answers beside a refused size show it.
@@ -181,7 +190,7 @@ class inquiry {
       double seconds_of_one = 0;
       for (const int64_t size : k_large_extents) {
         const trial_case c = resized(plain, {e.name}, size);
-        if (c.elements() > k_most_elements_of_long || !what_is_wrong(d, c, false).empty()) continue;
+        if (!can_be_asked(c) || !what_is_wrong(d, c, false).empty()) continue;
         if (seconds_of_one * static_cast<double>(size) > k_most_seconds) break;
         next();
         ask(c);
@@ -353,8 +362,7 @@ class inquiry {
     // A tensor that the size gave elements to may be one that is not offered.
     if (std::vector<std::string> taken; !bring_within(known_, other, taken)) return std::nullopt;
     const description& d = *find_description(c.op);
-    if (other.elements() > k_most_elements_of_long || sizes_of(d, other)[extent] != size ||
-        !what_is_wrong(d, other, false).empty())
+    if (!can_be_asked(other) || sizes_of(d, other)[extent] != size || !what_is_wrong(d, other, false).empty())
       return std::nullopt;
     const auto [found, is_new] = answers_.try_emplace(format(other));
     if (is_new) found->second = !is_refused(other);
