@@ -13,6 +13,7 @@
 #include "command/plan.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/formula/formula_pair.hpp"
 #include "properties/formula/formula_properties.hpp"
 #include "reference/formula/gradient.hpp"
 #include "reference/formula/parser.hpp"
@@ -94,6 +95,13 @@ void register_with_interpreter(const named_formula& f) {
   if (!is_new) return;
   name_interpreter(formula_trial::formula_of(f.engine_name()));
   add_recorded_inputs(f.engine_name());
+  if (!f.file.starts_with(k_gradient)) return;
+  const std::string name = f.op.name.substr(0, f.op.name.size() - k_gradient_suffix.size());
+  for (const named_formula& primal : formulas_of(fmt::format("{}:{}", f.file.substr(k_gradient.size()), name))) {
+    register_with_interpreter(primal);
+    formula_trial::register_pair(formula_trial::formula_of(f.engine_name()),
+                                 formula_trial::formula_of(primal.engine_name()));
+  }
 }
 
 }  // namespace

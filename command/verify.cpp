@@ -35,6 +35,7 @@
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/run_case.hpp"
 #include "properties/engine/trials/trial.hpp"
+#include "properties/formula/formula_pair.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -539,6 +540,8 @@ int replay(const replay_options& o) {
   c.knobs["device"] = device;
   prepare_named_source(c.knob("candidate"), c.op, device);
   prepare_named_python(c.knob("candidate"), c.op, device);
+  if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
+    prepare_named_source(forward, op, device);
   fmt::print("{}\n", note);
   std::fflush(stdout);
   const shown_output shown;

@@ -1,12 +1,17 @@
 #include "command/candidates/brought_candidate.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "command/candidates/inline_source.hpp"
 #include "command/candidates/plugin.hpp"
 #include "command/candidates/python_candidate.hpp"
 #include "command/formula_arguments.hpp"
+#include "command/support.hpp"
+#include "properties/engine/error.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
+#include "properties/formula/formula_pair.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -41,6 +46,19 @@ void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_so
       ->excludes(of_kernelbench);
 }
 
+// The forward kernel is compiled as the gradient's is.
+void prepare_forward(const verify_options& o, source_request source, const std::string& forward) {
+  const size_t colon = forward.rfind(':');
+  if (colon == std::string::npos)
+    throw engine::usage_error(fmt::format("forward: '{}' is not FILE.cu:FUNCTION", forward));
+  source.file = forward.substr(0, colon);
+  source.entry = forward.substr(colon + 1);
+  source.arguments.clear();
+  const std::string& op = o.operators[0];
+  std::string note;
+  formula_trial::name_forward(op, prepare_source(source, formula_trial::primal_of(op), resolve_device(o.device, note)));
+}
+
 }  // namespace
 
 void brought_candidate::prepare(verify_options& o) const {
@@ -50,6 +68,7 @@ void brought_candidate::prepare(verify_options& o) const {
   use_formulas(o, !source.file.empty() || !python.empty());
   if (has_inline_source(source.file) && o.device == "auto") o.device = "emulated";
   if (!source.file.empty()) o.candidate = prepare_source(o, source);
+  if (!forward.empty()) prepare_forward(o, source, forward);
   if (is_isolated && (o.candidate != "builtin" || !python.empty())) engine::isolate_candidates(std::move(described));
   if (!python.empty()) prepare_python(o, python, interpreter);
 }
@@ -65,6 +84,8 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   of_source->needs(of_entry);
   of_entry->needs(of_source);
   add_source_options(command, b.source, of_source);
+  command->add_option("--forward", b.forward, "FILE.cu:FUNCTION: the kernel whose gradient --entry computes")
+      ->needs(of_source);
   add_inline_sources(command, b.source, of_source);
   CLI::Option* of_python = command->add_option(
       "--python", b.python, "FILE.py:FUNCTION: a Python function is the candidate, on the CPU or with --device cuda");

@@ -13,6 +13,7 @@ namespace warpcheck::cli {
 struct brought_candidate {
   source_request source;
   std::string python, interpreter;
+  std::string forward;  // FILE.cu:ENTRY, the kernel whose gradient `source` computes
   bool is_isolated = false;
 
   // Compiles or loads it, for the one operator of the options.
