@@ -10,8 +10,8 @@
 namespace warpcheck::formula_trial {
 
 // Registers the property adjoint-identity of a gradient, which formula::gradient made of `primal`, unless an output is
-// whole or of 8 bits, or has no adjoint. Both formulas are registered. The forward kernel is that of the same candidate,
-// or one that name_forward() has named.
+// whole or of 8 bits, or has no adjoint. Both formulas are registered. The forward kernel is of the same candidate, or
+// one that name_forward() has named.
 void register_pair(const shared_formula& gradient, const shared_formula& primal);
 // The operator that a gradient is the gradient of. usage_error if the operator is no gradient, or has no pair.
 std::string primal_of(const std::string& gradient_op);
