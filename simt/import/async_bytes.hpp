@@ -1,12 +1,12 @@
-// Copies to shared memory that run beside their thread, of any size, as CUDA's libraries offer them.
+// Asynchronous copies of any size to shared memory, as CUDA's libraries offer them.
 #pragma once
 
 #include "cuda_runtime.h"
 
 namespace simt::import {
 
-// One thread's copy of [from, from + bytes), in its open group: asynchronous where it goes from global to shared memory
-// in pieces of at least 4 bytes, done at once for the rest.
+// Copies [from, from + bytes) for one thread, in its open group. A copy from global to shared memory is asynchronous in
+// pieces of at least 4 bytes; the rest is copied at once.
 inline void copy_beside(void* to, const void* from, size_t bytes) {
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
@@ -21,13 +21,13 @@ inline void copy_beside(void* to, const void* from, size_t bytes) {
   if (done < bytes) memcpy(target + done, source + done, bytes - done);
 }
 
-// The caller's copies so far are done.
+// Waits for the caller's copies so far.
 inline void finish_copies() {
   cp_async_commit();
   async_wait(0);
 }
 
-// The part of thread `rank` of `size` in a copy that they share: pieces of 16 bytes in turn.
+// Copies the part of thread `rank` of `size` in a shared copy: pieces of 16 bytes in turn.
 inline void copy_share(void* to, const void* from, size_t bytes, unsigned rank, unsigned size) {
   constexpr size_t k_piece = 16;
   for (size_t at = rank * k_piece; at < bytes; at += size * k_piece)

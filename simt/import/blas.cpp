@@ -47,13 +47,13 @@ void put(void* data, cudaDataType type, int64_t i, double value) {
   }
 }
 
-// Rows and columns as they lie in memory.
+// The numbers of rows and columns in memory.
 int64_t stored_rows(const matrix& m) { return m.transposed ? m.cols : m.rows; }
 int64_t stored_cols(const matrix& m) { return m.transposed ? m.rows : m.cols; }
 
 bool is_empty(const matrix& m) { return m.rows == 0 || m.cols == 0; }
 
-// True if the matrix lies in device memory, all of it; an input has been written, too.
+// True if the whole matrix lies in device memory and, if it is an input, has been written.
 bool is_usable(const call& at, const char* name, const matrix& m, bool is_input) {
   if (is_empty(m)) return true;
   const size_t each = bytes_of(m.type);
@@ -83,7 +83,7 @@ double value(const matrix& m, int64_t row, int64_t col) {
   return element(m.data, m.type, m.transposed ? col + row * m.pitch : row + col * m.pitch);
 }
 
-// op(m) by columns without gaps.
+// Returns op(m) in column-major order without gaps.
 std::vector<double> values(const matrix& m) {
   std::vector<double> all(static_cast<size_t>(m.rows * m.cols));
   for (int64_t col = 0; col < m.cols; ++col)

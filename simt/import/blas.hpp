@@ -1,5 +1,5 @@
-// Implementation of cublas_v2.h: dense linear algebra in plain host code, on the memory that kernels see as the
-// device's. Sums are in double, so results are not cuBLAS's to the bit.
+// Implementation of cublas_v2.h: dense linear algebra in plain host code, on the emulated device's memory. Sums are in
+// double, so results are not cuBLAS's to the bit.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum cublasStatus_t {
 
 namespace simt::import::blas {
 
-// A call in the source. The hook stands between an exact result and the program (fidelity).
+// A call in the source. The fidelity hook may replace its exact result before the program sees it.
 struct call {
   const char* function;
   site where;
@@ -34,22 +34,22 @@ struct matrix {
   const void* data;
   cudaDataType type;
   int64_t rows, cols, pitch;
-  bool transposed = false;  // op(data) is what is meant; rows and cols are those of op(data)
+  bool transposed = false;  // the operand is op(data); rows and cols are those of op(data)
 };
 constexpr matrix vector_of(const void* data, cudaDataType type, int64_t count, int64_t stride) {
   return {data, type, 1, count, stride};
 }
 
-// c = alpha op(a) op(b) + beta c; c is not read where beta is 0.
+// Computes c = alpha op(a) op(b) + beta c; c is read only if beta is non-zero.
 cublasStatus_t multiply(const call& at, double alpha, const matrix& a, const matrix& b, double beta, const matrix& c);
-// c = alpha op(a) + beta op(b); each may be left out by a factor of 0, and c may be one of them.
+// Computes c = alpha op(a) + beta op(b); an operand with factor 0 is not read, and c may be one of them.
 cublasStatus_t add(const call& at, double alpha, const matrix& a, double beta, const matrix& b, const matrix& c);
-// The sum of products of two vectors' elements, or of magnitudes (b: null data), or the root of the sum of squares.
+// Returns the sum of products of two vectors, of magnitudes (b: null data), or the root of the sum of squares.
 cublasStatus_t sum(const call& at, const matrix& a, const matrix& b, bool squares, double& result);
-// The place, from 1, of the first element of greatest (or least) magnitude; 0 where there is none.
+// Returns the index, from 1, of the first element of greatest (or least) magnitude; 0 if there is none.
 cublasStatus_t extreme(const call& at, const matrix& a, bool least, int& place);
 
-// A scalar argument or result, in the host's memory or the device's.
+// A scalar argument or result, in host or device memory.
 double scalar(const void* p, cudaDataType type);
 void put_scalar(const call& at, void* p, cudaDataType type, double value);
 bool is_modelled(cudaDataType type);

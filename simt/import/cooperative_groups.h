@@ -1,12 +1,12 @@
 // Stands in for CUDA's header of this name: blocks, tiles of a warp and other parts of it, clusters, and the grid of a
-// cooperative launch. What works on whole groups is in cooperative_groups/.
+// cooperative launch. Operations on whole groups are in cooperative_groups/.
 #pragma once
 
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {
 
-// Shuffles of more than 8 bytes are done by words.
+// Shuffles of more than 8 bytes move one word at a time.
 template <class T, class Shuffle>
 SIMT_INLINE T shuffled(T v, Shuffle shuffle) {
   if constexpr (sizeof(T) <= 8) {
@@ -40,14 +40,14 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-// `Size` lanes of a warp that lie together; a power of two up to 32.
+// `Size` neighbouring lanes of a warp; a power of two up to 32.
 template <unsigned Size, class Parent = void>
 class thread_block_tile {
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
  public:
   thread_block_tile() = default;
-  // Whose part it is does not matter.
+  // The type of the group that was divided has no effect.
   template <class Other>
   thread_block_tile(const thread_block_tile<Size, Other>&) {}
   static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
@@ -96,7 +96,7 @@ thread_block_tile<Size, thread_block> tiled_partition(const block_with_memory&) 
   return {};
 }
 
-// All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in any other, sync is a finding.
+// All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in another launch, sync is a finding.
 struct grid_group {
   static void sync(SIMT_SITE) { ::simt::grid_sync(site); }
   static unsigned long long block_rank() {
@@ -117,7 +117,7 @@ struct grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-// The blocks of a cluster (cudaLaunchKernelEx); of one block where the launch has no clusters.
+// The blocks of a cluster (cudaLaunchKernelEx); one block if the launch has no clusters.
 struct cluster_group {
   struct arrival_token {};
   static void sync(SIMT_SITE) { ::simt::cluster_sync(site); }
@@ -159,7 +159,7 @@ class coalesced_group {
       return __shfl_sync(mask_, word, lane_of(static_cast<unsigned>(rank) % size()), 32, site);
     });
   }
-  // A rank beyond the group's gives the caller's own value.
+  // A rank beyond the group's returns the caller's own value.
   template <class T>
   T shfl_down(T v, unsigned delta, SIMT_SITE) const {
     const unsigned rank = thread_rank();
@@ -192,9 +192,9 @@ class coalesced_group {
   }
   unsigned mask_;
 };
-// The active threads at this point: the caller alone, the least that CUDA allows.
+// Returns the active threads at this point: the caller alone, the least that CUDA allows.
 SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
-// The lanes of a tile or of a coalesced group for which the label, or the predicate, is the caller's.
+// Returns the lanes of a tile or a coalesced group whose label, or predicate, equals the caller's.
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& g, Label label, SIMT_SITE) {
   return coalesced_group(__match_any_sync(g.mask(), label, site) & g.mask());
@@ -205,7 +205,7 @@ coalesced_group binary_partition(const Group& g, bool predicate, SIMT_SITE) {
   return coalesced_group(predicate ? chosen : g.mask() & ~chosen);
 }
 
-// A block, or lanes of a warp: which, is known when the kernel runs.
+// A block, or lanes of a warp; the kind is known only at run time.
 class thread_group {
  public:
   thread_group(const thread_block&) : is_block_(true) {}
@@ -223,7 +223,7 @@ class thread_group {
   bool is_block_ = false;
   unsigned mask_ = 0;
 };
-// `size` threads that lie together, a power of two up to 32; of the last lanes of a coalesced group, fewer.
+// Divides the group into parts of `size` neighbouring threads, a power of two up to 32; the last may be smaller.
 inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
   const unsigned lane = ::simt::emu::lane_index();
   (void)parent;

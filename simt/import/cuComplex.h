@@ -13,7 +13,7 @@ template <class Pair>
 SIMT_INLINE Pair complex_product(Pair x, Pair y) {
   return {x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x};
 }
-// x conj(y) / |y|^2, both scaled by |Re y| + |Im y| first, so that the square neither overflows nor vanishes.
+// Returns x conj(y) / |y|^2. Scaling by |Re y| + |Im y| keeps the square from overflow and underflow.
 template <class Pair>
 SIMT_INLINE Pair complex_quotient(Pair x, Pair y) {
   const auto scale = 1 / (std::abs(y.x) + std::abs(y.y));

@@ -1,4 +1,4 @@
-// Stands in for cuBLASLt's header of this name, as cublas_v2.h for its own: a handle, and no products.
+// Stands in for cuBLASLt's header of this name: a handle only; matrix products are not modelled.
 #pragma once
 
 #include "cublas_v2.h"

@@ -1,9 +1,9 @@
-// Stands in for cuBLAS's header of this name: handles and settings, and the products, sums and vector operations that
-// programs check themselves against, as plain host code (blas.hpp). A call of another function is an error of the
-// compiler that names it.
+// Stands in for cuBLAS's header of this name: handles and settings, and the products, sums and vector operations with
+// which programs check themselves, as plain host code (blas.hpp). A call of another function does not compile, and the
+// compiler names it.
 #pragma once
 
-// As cuBLAS's own does: programs take their 16-bit types from here.
+// cuBLAS's own header includes this, and programs rely on it.
 #include "cuComplex.h"
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
@@ -23,7 +23,7 @@ enum cublasMath_t {
   CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
 };
 enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
-// The algorithms 0 to 23 and 100 to 115 have names, too; none makes a difference here.
+// cuBLAS also names the algorithms 0 to 23 and 100 to 115; the choice makes no difference here.
 enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_DFALT = -1,
   CUBLAS_GEMM_DEFAULT = -1,
@@ -104,7 +104,7 @@ inline const char* cublasGetStatusString(cublasStatus_t status) { return cublasG
 
 namespace simt::import::blas {
 
-// The program's own values, or others where the trace asks for them.
+// Returns the exact values, or others if the trace demands them.
 SIMT_INLINE double reported(double exact) { return approximate("cuBLAS", exact); }
 inline call at(const char* function, const site& where) { return {function, where, reported}; }
 
@@ -142,7 +142,7 @@ inline matrix operand(const void* data, cudaDataType type, cublasOperation_t op,
                       int64_t ld) {
   return {data, type, rows, cols, ld, op != CUBLAS_OP_N};
 }
-// alpha or beta: its value at the call, or the device's when the work is done.
+// The value of alpha or beta: a host scalar at the call, a device scalar when the work runs.
 class factor {
  public:
   factor(const void* p, cudaDataType type)
@@ -155,7 +155,7 @@ class factor {
   bool is_of_device_;
   double value_;
 };
-// Does the work in the handle's stream. The call waits for it where its result goes to the host.
+// Does the work in the handle's stream. If the result goes to host memory, the call waits for it.
 template <class Work>
 cublasStatus_t queue(cublasHandle_t handle, const site& where, Work work, bool waits = false) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -184,7 +184,7 @@ inline cublasStatus_t run(const call& where, cublasHandle_t handle, const produc
                     operand(p.c, p.type_c, CUBLAS_OP_N, p.m, p.n, p.ld_c));
   });
 }
-// `count` products, the i-th of matrices that lie i strides (in elements) further on.
+// Computes `count` products; the matrices of the i-th lie i strides (in elements) further on.
 inline cublasStatus_t run_strided(const call& where, cublasHandle_t handle, product p, int64_t stride_a,
                                   int64_t stride_b, int64_t stride_c, int count) {
   const auto moved = [](const void* data, cudaDataType type, int64_t elements) {
@@ -203,7 +203,7 @@ inline cublasStatus_t run_strided(const call& where, cublasHandle_t handle, prod
   }
   return CUBLAS_STATUS_SUCCESS;
 }
-// The same of matrices that arrays of pointers in device memory name.
+// The same for matrices whose addresses are in arrays in device memory.
 inline cublasStatus_t run_batch(const call& where, cublasHandle_t handle, product p, const void* const a[],
                                 const void* const b[], void* const c[], int count) {
   for (int i = 0; i < count; ++i) {
@@ -251,7 +251,7 @@ SIMT_IMPORT_CUBLAS_GEMM(D, double)
 SIMT_IMPORT_CUBLAS_GEMM(H, __half)
 #undef SIMT_IMPORT_CUBLAS_GEMM
 
-// The types and the computation by number. A cudaDataType names a computation, too, as before CUDA 11.
+// The element types and the computation type, by number. As before CUDA 11, a cudaDataType may name a computation.
 inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
                                    int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
                                    const void* b, cudaDataType type_b, int ld_b, const void* beta, void* c,

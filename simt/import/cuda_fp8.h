@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: the two types of 8 bits, and their pairs and fours, with conversions.
+// Stands in for CUDA's header of this name: the two 8-bit types, vectors of two and four of them, and conversions.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -22,7 +22,7 @@ inline float fp8_to_float(unsigned char bits, __nv_fp8_interpretation_t kind) {
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -9);
   return sign * std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
 }
-// To nearest, ties to even. Beyond the largest: that, or what the type has for it.
+// Rounds to nearest, ties to even. A number beyond the largest becomes that one or the type's special value.
 inline unsigned char fp8_from(double x, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
   const int digits = kind == __NV_E4M3 ? 3 : 2, least = kind == __NV_E4M3 ? -6 : -14;
   const double most = kind == __NV_E4M3 ? 448 : 57344;
@@ -79,7 +79,7 @@ struct fp8x4 {
   fp8x4() = default;
   explicit fp8x4(float4 v)
       : __x(fp8x2<Kind>(float2{v.x, v.y}).__x | static_cast<unsigned>(fp8x2<Kind>(float2{v.z, v.w}).__x) << 16) {}
-  template <class Pair>  // of 16 bits each
+  template <class Pair>  // of 16-bit elements
   fp8x4(Pair low, Pair high) : __x(fp8x2<Kind>(low).__x | static_cast<unsigned>(fp8x2<Kind>(high).__x) << 16) {}
   explicit operator float4() const {
     fp8x2<Kind> low, high;

@@ -1,9 +1,9 @@
-// Stands in for CUDA's header of this name: copies to shared memory that run beside their thread.
+// Stands in for CUDA's header of this name: asynchronous copies to shared memory.
 #pragma once
 
 #include "async_bytes.hpp"
 
-// The last `zeros` of the bytes become 0 instead.
+// The last `zeros` bytes become 0 instead.
 inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes, size_t zeros = 0) {
   ::simt::import::copy_beside(to, from, bytes - zeros);
   if (zeros > 0) memset(static_cast<char*>(to) + bytes - zeros, 0, zeros);

@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: there is nothing to profile.
+// Stands in for CUDA's header of this name: the calls do nothing.
 #pragma once
 
 #include "cuda_runtime.h"

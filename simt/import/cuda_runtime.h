@@ -2,7 +2,7 @@
 // includes it first, as nvcc does.
 #pragma once
 
-// Before the standard library's headers.
+// Must precede the standard library's headers.
 #include "simt/import/instrumented_copies.hpp"
 
 #include <assert.h>
@@ -30,21 +30,21 @@
 #undef __shared__
 #undef __managed__
 #undef __cluster_dims__
-// It replaces these in device code, so that the host's may have their names for variables and members.
+// The importer replaces these in device code only, so host code may use their names for variables and members.
 #undef threadIdx
 #undef blockIdx
 #undef blockDim
 #undef gridDim
 
-// One compilation serves host and device. Sources that ask see a device of compute capability 8.0,
+// One compilation serves host and device. `__CUDA_ARCH__` is that of compute capability 8.0,
 // or what -D __CUDA_ARCH__ names.
 #define __CUDACC__ 1
 #define __NVCC__ 1
-#define SIMT_IMPORT_HEADERS 1  // these headers, and not nvcc's
+#define SIMT_IMPORT_HEADERS 1  // distinguishes these headers from nvcc's
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
 #define __CUDACC_VER_BUILD__ 93
-// Every source may use what nvcc has behind --extended-lambda and --expt-relaxed-constexpr.
+// Features that nvcc enables by --extended-lambda and --expt-relaxed-constexpr are always on.
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
 #ifndef __CUDA_ARCH__
@@ -55,7 +55,7 @@
 #endif
 #define CUDART_VERSION 12080
 #define CUDA_VERSION 12080
-// CUDA's own guards, by which other headers ask for what is here.
+// CUDA's own include guards: other headers test them before they use what is declared here.
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__
 

@@ -54,7 +54,7 @@ inline cufftHandle new_handle() {
   return ++last;
 }
 
-// The layout of a side where nothing is said: rows without gaps, of the reals or the complex numbers that there are.
+// The default layout of a side: rows without gaps, of as many real or complex numbers as that side has.
 inline layout plain(const std::vector<int64_t>& sizes, bool is_half) {
   layout l;
   l.embed = sizes;
@@ -96,7 +96,7 @@ inline cufftResult run(const char* function, const site& where, cufftHandle hand
   if (found == plans().end() || found->second.sizes.empty()) return CUFFT_INVALID_PLAN;
   plan p = found->second;
   if (p.of != of || p.is_double != is_double) return CUFFT_INVALID_TYPE;
-  // In place, rows of reals have the length of those of complex numbers.
+  // In place, a row of reals has the length of its row of complex numbers.
   if (in == out && of == kind::real_to_complex && p.in.embed == p.sizes && p.in.stride == 1) {
     p.in.embed.back() = 2 * (p.sizes.back() / 2 + 1);
     p.in.distance = 2 * p.out.distance;
@@ -139,7 +139,7 @@ inline cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
   return CUFFT_SUCCESS;
 }
 inline cufftResult cufftGetVersion(int* version) { return *version = CUFFT_VERSION, CUFFT_SUCCESS; }
-// The work area is the host's.
+// The host needs no work area on the device.
 inline cufftResult cufftSetAutoAllocation(cufftHandle, int) { return CUFFT_SUCCESS; }
 inline cufftResult cufftSetWorkArea(cufftHandle, void*) { return CUFFT_SUCCESS; }
 inline cufftResult cufftGetSize(cufftHandle, size_t* bytes) { return *bytes = 0, CUFFT_SUCCESS; }
@@ -182,7 +182,7 @@ inline cufftResult cufftPlan3d(cufftHandle* handle, int nx, int ny, int nz, cuff
   return cufftMakePlan3d(*handle, nx, ny, nz, type, nullptr);
 }
 
-// The transform of reals goes forward, that to reals back.
+// A transform of reals is a forward one, a transform to reals a backward one.
 #define SIMT_IMPORT_CUFFT_BOTH(name, T, is_double)                                                                  \
   inline cufftResult cufftExec##name(cufftHandle handle, T* in, T* out, int direction, SIMT_SITE) {                 \
     return ::simt::import::fft::run("cufftExec" #name, site, handle, ::simt::import::fft::kind::complex_to_complex, \

@@ -1,5 +1,5 @@
-// The types of the toolkit's own header of this name, and its host functions in plain host code: independent numbers of
-// the right distribution, not cuRAND's to the bit.
+// The types of the toolkit's header of this name, and its host functions in plain host code: independent numbers of the
+// right distribution, but not cuRAND's to the bit.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "cuda_runtime.h"
 #include "library_types.h"
 
-// Those that write results have the line of their call here, as a last parameter.
+// Functions that write results take the line of their call as a last parameter.
 #define curandGenerate simt_of_toolkit_generate
 #define curandGenerateLongLong simt_of_toolkit_generate_long_long
 #define curandGenerateUniform simt_of_toolkit_generate_uniform
@@ -42,7 +42,7 @@ namespace simt::import::rand {
 
 inline bool is_pseudo(curandGenerator_t g) { return g->type < CURAND_RNG_QUASI_DEFAULT; }
 
-// The bits at a place of a generator's sequence: a hash of it, or the first dimension of Sobol's sequence.
+// Returns the bits at a position of a generator's sequence: a hash, or the first dimension of Sobol's sequence.
 inline uint64_t bits_at(curandGenerator_t g, uint64_t place) {
   if (!is_pseudo(g)) {
     const uint64_t gray = place ^ place >> 1;
@@ -57,14 +57,14 @@ inline uint64_t bits_at(curandGenerator_t g, uint64_t place) {
   }
   return x;
 }
-// In (0, 1].
+// Returns a number in (0, 1].
 inline double uniform(curandGenerator_t g, uint64_t place) {
   return (static_cast<double>(bits_at(g, place) >> 11) + 1) * 0x1p-53;
 }
 inline float uniform_float(curandGenerator_t g, uint64_t place) {
   return (static_cast<float>(bits_at(g, place) >> 40) + 1) * 0x1p-24f;
 }
-// A pair of pseudorandom numbers gives two normal ones (Box & Muller, 1958); a quasirandom one is mapped.
+// Two pseudorandom numbers give two normal ones (Box & Muller, 1958); a quasirandom number is mapped by itself.
 inline double normal(curandGenerator_t g, uint64_t place) {
   if (!is_pseudo(g)) return normcdfinv(std::fmin(uniform(g, place), 1 - 0x1p-53));
   const uint64_t first = place & ~uint64_t{1};
@@ -73,7 +73,7 @@ inline double normal(curandGenerator_t g, uint64_t place) {
   return radius * (place & 1 ? std::sin(angle) : std::cos(angle));
 }
 
-struct source_of_bits {  // as <random> wants one
+struct source_of_bits {  // the interface that <random> requires
   using result_type = uint64_t;
   curandGenerator_t generator;
   uint64_t place;
@@ -82,7 +82,7 @@ struct source_of_bits {  // as <random> wants one
   uint64_t operator()() { return bits_at(generator, place += 0x100000001u); }
 };
 
-// Writes value(place) for the next `count` places, in the generator's stream.
+// Writes value(position) for the next `count` positions, in the generator's stream.
 template <class T, class Value>
 curandStatus_t generate(const char* function, const site& where, curandGenerator_t g, T* out, size_t count,
                         bool in_pairs, Value value) {
@@ -138,7 +138,7 @@ inline curandStatus_t curandSetGeneratorOffset(curandGenerator_t g, unsigned lon
 }
 inline curandStatus_t curandSetGeneratorOrdering(curandGenerator_t, curandOrdering_t) { return CURAND_STATUS_SUCCESS; }
 inline curandStatus_t curandGenerateSeeds(curandGenerator_t) { return CURAND_STATUS_SUCCESS; }
-// Further dimensions of Sobol's sequence end the program.
+// Dimensions of Sobol's sequence beyond the first end the program.
 inline curandStatus_t curandSetQuasiRandomGeneratorDimensions(curandGenerator_t g, unsigned dimensions, SIMT_SITE) {
   if (simt::import::rand::is_pseudo(g)) return CURAND_STATUS_TYPE_ERROR;
   if (dimensions != 1) ::simt::import::not_modelled("a quasirandom generator of", "more than one dimension", site);

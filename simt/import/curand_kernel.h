@@ -1,4 +1,4 @@
-// The toolkit's own header of this name: its generators are plain device code, compiled as they are.
+// Includes the toolkit's header of this name: its generators are plain device code and compile as they are.
 #pragma once
 
 #include <curand.h>

@@ -1,12 +1,12 @@
-// The CUDA runtime API of other devices, memory pools, registered host memory, callbacks and kernels: there is one
-// device, and all memory that the API gives is the device's.
+// The CUDA runtime API for other devices, memory pools, registered host memory, callbacks and kernels. There is one
+// device, and all memory that the API allocates is device memory.
 #pragma once
 
 #include "simt/import/runtime.hpp"
 
 #define CUDART_CB
 
-// Other devices: none. What asks about a pair of them is answered for one that cannot reach another.
+// There are no other devices: a question about a pair of devices is answered with "no access to each other".
 enum cudaDeviceP2PAttr {
   cudaDevP2PAttrPerformanceRank = 1,
   cudaDevP2PAttrAccessSupported,
@@ -77,7 +77,7 @@ inline cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const 
 }
 inline cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
-// Host memory that the program gives to the device stays the host's.
+// Registered host memory stays in the host's address space.
 #define cudaHostAllocPortable 1
 #define cudaHostAllocWriteCombined 4
 #define cudaHostRegisterDefault 0
@@ -97,7 +97,7 @@ inline cudaError_t cudaHostUnregister(void* p, SIMT_SITE) {
   return cudaSuccess;
 }
 
-// Where managed memory lies, and hints about that: nothing to do.
+// The place of managed memory, and hints about it: these have no effect.
 #define cudaMemAttachHost 2
 #define cudaMemAttachSingle 4
 inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t = 0, unsigned = 4) { return cudaSuccess; }
@@ -111,7 +111,7 @@ inline cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, un
 }
 inline cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
 
-// Pools: there is one, without attributes that matter.
+// There is one memory pool; its attributes have no effect.
 struct simt_memory_pool {};
 using cudaMemPool_t = simt_memory_pool*;
 enum cudaMemPoolAttr {
@@ -148,7 +148,7 @@ inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* a, const void
   return cudaSuccess;
 }
 
-// Volumes: rows of `pitch` bytes, `ysize` of them a slice.
+// Volumes: slices of `ysize` rows of `pitch` bytes.
 struct cudaExtent {
   size_t width, height, depth;
 };
@@ -176,7 +176,7 @@ inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int byte, cudaExtent e, SIMT_S
   return cudaSuccess;
 }
 
-// Work of the host in a stream: in the order of the calls, or of the graph that is captured.
+// Host functions in a stream run in the order of the calls, or of the graph that is being captured.
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* data, SIMT_SITE) {
@@ -209,7 +209,7 @@ cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, in
   ::simt::import::the_program().dynamic_limit[reinterpret_cast<const void*>(kernel)] = value;
   return cudaSuccess;
 }
-// What a compiler for a GPU would say of a kernel is not known: registers, spills and static shared memory are 0.
+// Registers, spills and static shared memory are 0: only a compiler for a GPU knows them.
 struct cudaFuncAttributes {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
@@ -231,7 +231,7 @@ inline cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   *config = cudaFuncCachePreferNone;
   return cudaSuccess;
 }
-// The width of shared memory's banks and its share of the L1 cache change no result.
+// The width of shared memory's banks and its share of the L1 cache do not change results.
 enum cudaSharedMemConfig {
   cudaSharedMemBankSizeDefault,
   cudaSharedMemBankSizeFourByte,
@@ -295,7 +295,7 @@ enum cudaDriverEntryPointQueryResult {
 #define cudaEnableDefault 0x0
 #define cudaEnableLegacyStream 0x1
 #define cudaEnablePerThreadDefaultStream 0x2
-// Finds those functions of cuda.h that are compiled once (driver.cpp); of others the result is
+// Finds the functions of cuda.h that are compiled once (driver.cpp); for others the result is
 // cudaDriverEntryPointSymbolNotFound.
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* result = nullptr);
@@ -305,7 +305,7 @@ inline cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** f
   return cudaGetDriverEntryPoint(symbol, function, flags, result);
 }
 
-// Sources may hold these calls; the program ends at the first that it makes, with the function's name.
+// Sources may contain these calls. The first one that runs ends the program with the function's name.
 #define SIMT_NOT_MODELLED(Result, name, ...) \
   inline Result name(__VA_ARGS__, SIMT_SITE) { ::simt::import::not_modelled("the function", #name, site); }
 struct cudaIpcMemHandle_t {

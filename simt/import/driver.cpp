@@ -1,4 +1,4 @@
-// What host code of foreign programs calls of the driver API: compiled here once, not with each program.
+// Functions of the driver API that host code of foreign programs calls, compiled once instead of with each program.
 #include "simt/import/driver.hpp"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Implementation of cuda.h: tensor maps, and as much of the driver API as programs call beside the runtime. There is
+// Implementation of cuda.h: tensor maps, and the part of the driver API that programs call beside the runtime. There is
 // one device and one context.
 #pragma once
 
@@ -84,8 +84,8 @@ enum CUtensorMapL2promotion {
 };
 enum CUtensorMapFloatOOBfill { CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA };
 
-// A rule that is broken is reported with the line of the call, as a misuse of the API. These have exactly the driver's
-// parameters, for programs call them through pointers.
+// A violated rule is reported with the line of the call, as a misuse of the API. The parameters are exactly the
+// driver's, because programs call these functions through pointers.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
@@ -109,7 +109,7 @@ inline CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int bytes, CUdevice device);
-// The numbers are those of the runtime's attributes. The emulated device has no memory that is mapped by hand.
+// The numbers are those of the runtime's attributes. The emulated device does not support manual mapping of memory.
 enum CUdevice_attribute {
   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
@@ -164,7 +164,7 @@ inline CUresult cuMemFree(CUdeviceptr p, SIMT_SITE) {
 }
 namespace simt::import {
 
-// Sets n elements to one value: as bytes where its bytes are all the same, else byte by byte of the elements.
+// Sets n elements to one value: in one call if all bytes of the value are equal, otherwise byte by byte.
 template <class Element>
 CUresult set_elements(const stream_call& call, bool is_async, CUdeviceptr to, Element value, size_t n) {
   char* const first = reinterpret_cast<char*>(to);

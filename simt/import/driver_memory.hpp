@@ -1,5 +1,5 @@
-// Of cuda.h: memory that is mapped by hand, shared between processes, or written by several devices at once. Sources
-// may hold such calls; the program ends at the first that it makes, with the function's name.
+// The part of cuda.h for memory that is mapped manually, shared between processes, or written by several devices at
+// once. Sources may contain such calls. The first one that runs ends the program with the function's name.
 #pragma once
 
 #include <cstddef>

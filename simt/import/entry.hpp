@@ -1,9 +1,9 @@
 // `--source FILE.cu --entry NAME`: turns one function of a foreign source into a candidate (abi/candidate.h).
 // Compiled with the source, by the host compiler for the emulated device and by nvcc for the GPU.
 //
-// What a parameter gets follows from its name, which the command has read: docs/bring_your_own. The entry checks
-// nothing: calls that break the operator's contract are refused by the command, and a call with no element to write is
-// answered there. The result may be void, or cudaError_t or int, of which 0 means success.
+// A parameter's name, which the command has read, determines its argument: docs/bring_your_own. The entry checks
+// nothing: the command refuses calls that break the operator's contract, and answers a call without output elements
+// itself. The result may be void, or cudaError_t or int, of which 0 means success.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-// The stand-in headers define __NVCC__, too, so nvcc is recognised before they are included.
+// The stand-in headers also define __NVCC__, so nvcc must be recognised before they are included.
 #if defined(__NVCC__) && !defined(SIMT_IMPORT_HEADERS)
 #define SIMT_ENTRY_BY_NVCC 1
 #endif
@@ -40,15 +40,15 @@
 namespace simt {
 namespace import {
 
-// What a parameter's name stands for.
+// The meaning of a parameter's name.
 enum class meaning { input, output, integer, number, stream, reserve, reserve_bytes };
 struct named_parameter {
   const char* name;
   meaning is;
-  uint32_t types;  // that a tensor's elements may have
+  uint32_t types;  // element types that the tensor may have
 };
 
-// What a pointer's elements are, of warpcheck_dtype_bit; a `void*` points to bytes.
+// The element types of a pointer, as warpcheck_dtype_bit; a `void*` points to bytes.
 template <class T>
 constexpr uint32_t element_types() {
   if constexpr (std::is_void<T>::value)
@@ -77,7 +77,7 @@ constexpr uint32_t pointed_to() {
   return std::is_pointer<Pointer>::value ? element_types<std::remove_cv_t<std::remove_pointer_t<Pointer>>>() : 0;
 }
 
-// Whether a parameter of this type can be what its name stands for.
+// True if a parameter of this type can have the meaning of its name.
 template <class T>
 constexpr bool fits(const named_parameter& p) {
   const bool is_const = std::is_const<std::remove_pointer_t<T>>::value;
@@ -113,7 +113,7 @@ template <class T>
 T value_as(const warpcheck_entry_value& v) {
 #ifndef SIMT_ENTRY_BY_NVCC
   if constexpr (std::is_same<T, cudaStream_t>::value)
-    return nullptr;  // the default stream's launches go where the trial listens
+    return nullptr;  // launches in the default stream go to the trial's stream
   else
 #endif
       if constexpr (std::is_pointer<T>::value)
@@ -130,7 +130,7 @@ std::tuple_element<I, std::tuple<T...>> parameter_type(R (*)(T...)) {
   return {};
 }
 
-// An entry's parameters by its type and what the command has made of their names: Source::parameters.
+// The parameters of an entry: their types, and the meanings of their names by the command (Source::parameters).
 template <class Source, class R, class... T>
 struct entry_type {
   static constexpr size_t count = sizeof...(T);
@@ -140,7 +140,7 @@ struct entry_type {
     static const warpcheck_entry_parameter list[] = {parameter_of<T>(Source::parameters[I])...};
     return list;
   }
-  // The status that the entry returns, 0 where it returns none.
+  // The status that the entry returned, or 0 if it returns none.
   template <size_t... I>
   static int call(R (*f)(T...), const warpcheck_entry_value* v, std::index_sequence<I...>) {
     if constexpr (std::is_void<R>::value) {
@@ -168,7 +168,7 @@ Function* of_the_command(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// Launches without a stream go where the trial listens.
+// Launches without a stream go to the trial's stream.
 struct redirected_launches {
 #ifndef SIMT_ENTRY_BY_NVCC
   program& p = the_program();
@@ -183,7 +183,7 @@ struct redirected_launches {
 #endif
 };
 
-// Whether what an entry without a stream launches can be waited for: not while its caller's stream is captured.
+// True if the launches of an entry without a stream can be waited for: not while the caller's stream is captured.
 inline bool begins_alone(void* stream) {
 #ifdef SIMT_ENTRY_BY_NVCC
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

@@ -1,5 +1,5 @@
-// What the library of an entry (entry.hpp) and the command that loads it exchange. C layouts: the two may be the
-// work of different compilers.
+// Exchanged between the library of an entry (entry.hpp) and the command that loads it. The layouts are those of C,
+// because two different compilers may have compiled the two.
 #pragma once
 
 #include "abi/candidate.h"
@@ -7,8 +7,8 @@
 // A parameter of an entry. Its name determines its argument, its type the range of values.
 struct warpcheck_entry_parameter {
   const char* name;
-  uint32_t types;       // of a pointer to elements: what they are, of warpcheck_dtype_bit
-  int64_t least, most;  // what an integer or an enumeration holds
+  uint32_t types;       // of a pointer: possible element types, as warpcheck_dtype_bit
+  int64_t least, most;  // range of an integer or an enumeration
 };
 
 union warpcheck_entry_value {
@@ -28,16 +28,16 @@ struct warpcheck_entry {
   warpcheck_status (*run)(warpcheck_call* call);
 };
 
-// The command's half, found by its name: the library is made by the command, and by it alone it is loaded.
+// The command's half. It is found by name, because only the command that made the library loads it.
 #pragma GCC visibility push(default)
 extern "C" {
-// The table of a library that holds this entry alone, which must outlive it; NULL where the operator has no
+// Returns the table of a library with this entry alone, which must outlive the table; NULL if the operator has no
 // description.
 using warpcheck_entry_table_fn = const warpcheck_candidate*(const warpcheck_entry* entry);
 warpcheck_entry_table_fn warpcheck_entry_table;
 
-// Refuses a call that breaks the operator's contract, or that the entry's parameters cannot express. For any other call
-// `values` get what the entry is to be called with; `is_called` is 0 where there is nothing to write.
+// Refuses a call that breaks the operator's contract or that the entry's parameters cannot express. For any other call
+// `values` receives the arguments of the entry; `is_called` is 0 if there is nothing to write.
 using warpcheck_entry_values_fn = warpcheck_status(const warpcheck_entry* entry, warpcheck_call* call,
                                                    warpcheck_entry_value* values, int32_t* is_called);
 warpcheck_entry_values_fn warpcheck_entry_values;

@@ -33,7 +33,7 @@ T read_code(const uint8_t* at) {
 
 // A DIV or IDIV at the program counter (Intel 64 manual, volume 2, "Instruction Format").
 struct division {
-  int bytes = 0;  // of the divisor; 0: it is another instruction
+  int bytes = 0;  // size of the divisor; 0 if this is another instruction
   uint64_t divisor = 0;
   const uint8_t* next = nullptr;
 };
@@ -78,7 +78,7 @@ class decoder {
   uint64_t address(uint8_t form) {
     const int mode = form >> 6, bytes = mode == 1 ? 1 : mode == 2 ? 4 : 0;
     if ((form & 7) != 4) {
-      if (mode == 0 && (form & 7) == 5) {  // from the next instruction on
+      if (mode == 0 && (form & 7) == 5) {  // relative to the next instruction
         const uint64_t by = displacement(4);
         return reinterpret_cast<uint64_t>(at_) + by;
       }
@@ -100,12 +100,12 @@ class decoder {
 
 void set_low(greg_t& reg, int bytes, uint64_t value) {
   const uint64_t mask = bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1;
-  const uint64_t kept = bytes == 4 ? 0 : static_cast<uint64_t>(reg) & ~mask;  // 32 bits clear the rest
+  const uint64_t kept = bytes == 4 ? 0 : static_cast<uint64_t>(reg) & ~mask;  // a 32-bit write clears the upper half
   reg = static_cast<greg_t>(kept | (value & mask));
 }
 
-// Goes on behind a division in a kernel: with all bits set after one by zero, and with the dividend, wrapped, where the
-// least number was divided by -1. Returns false where there is no division.
+// Continues after a division in a kernel. Division by zero sets all bits; the least number divided by -1 gives the
+// wrapped dividend. Returns false if the instruction is no division.
 bool went_on(ucontext_t* context) {
   greg_t* registers = context->uc_mcontext.gregs;
   const auto* pc = reinterpret_cast<const uint8_t*>(registers[REG_RIP]);
@@ -134,7 +134,7 @@ bool went_on(ucontext_t* context) {
 bool went_on(ucontext_t*) { return false; }
 #endif
 
-// The faulting instruction; nullptr where it is unknown.
+// Returns the faulting instruction, or nullptr if it is unknown.
 void* instruction_of([[maybe_unused]] void* context) {
 #ifdef __x86_64__
   return reinterpret_cast<void*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
@@ -143,14 +143,14 @@ void* instruction_of([[maybe_unused]] void* context) {
 #endif
 }
 
-// The line of the program that the fault at `pc` came from, through functions of libraries.
+// Returns the program's line that caused the fault at `pc`, also if it happened in a library function.
 std::string faulting_line(void* pc) {
   void* frames[64];
   void** const end = frames + backtrace(frames, 64);
-  void** const fault = std::find(frames, end, pc);  // what stands before it is the handler
+  void** const fault = std::find(frames, end, pc);  // frames before it are the handler's
   for (void** frame = fault; frame != end; ++frame) {
     if (!::simt::emu::is_of_this_module(*frame)) continue;
-    // Other frames are return addresses, which lie behind their call.
+    // Other frames are return addresses, which follow their call.
     const char* const behind = static_cast<const char*>(*frame) + (frame == fault ? 1 : 0);
     const std::string line = ::simt::emu::source_line(::simt::emu::code_offset(behind));
     const bool is_of_the_emulator = line.find("simt/") != std::string::npos || line.find("+0x") != std::string::npos;
@@ -193,7 +193,7 @@ void report_wait_for_host(const emulation& on) {
 }
 
 void catch_program_faults() {
-  constexpr size_t k_bytes = 256 * 1024;  // a fault may be that of a stack, and naming its line takes room
+  constexpr size_t k_bytes = 256 * 1024;  // the stack itself may have overflowed, and finding the line needs room
   stack_t stack{};
   if (sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_DISABLE) != 0) {
     stack = {new char[k_bytes], 0, k_bytes};

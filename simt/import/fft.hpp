@@ -13,7 +13,7 @@ namespace simt::import::fft {
 
 using number = std::complex<double>;
 
-// exp(sign 2 pi i k / n) for k of 0 to n - 1.
+// Returns exp(sign 2 pi i k / n) for k from 0 to n - 1.
 inline std::vector<number> roots_of(int64_t n, int sign) {
   std::vector<number> roots(static_cast<size_t>(n));
   for (int64_t k = 0; k < n; ++k)
@@ -22,7 +22,7 @@ inline std::vector<number> roots_of(int64_t n, int sign) {
   return roots;
 }
 
-// The transform of `n` numbers that lie `step` apart (Cooley & Tukey, 1965); a prime length by its definition.
+// Transforms `n` numbers at distance `step` (Cooley & Tukey, 1965); a prime length by the definition.
 inline std::vector<number> transformed(const number* x, int64_t n, int64_t step, const std::vector<number>& roots) {
   const auto whole = static_cast<int64_t>(roots.size());
   const auto root = [&](int64_t power) { return roots[static_cast<size_t>(power * (whole / n) % whole)]; };
@@ -41,7 +41,7 @@ inline std::vector<number> transformed(const number* x, int64_t n, int64_t step,
   return y;
 }
 
-// All dimensions of an array in row-major order.
+// Transforms all dimensions of an array in row-major order.
 inline void transform(std::vector<number>& x, const std::vector<int64_t>& sizes, int sign) {
   int64_t step = 1;
   for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) {
@@ -55,7 +55,7 @@ inline void transform(std::vector<number>& x, const std::vector<int64_t>& sizes,
   }
 }
 
-// Where the elements of one side of a plan lie: that at (i, j, k) of batch b is
+// Layout of one side of a plan: the element at (i, j, k) of batch b has the index
 // b distance + ((i embed[1] + j) embed[2] + k) stride.
 struct layout {
   std::vector<int64_t> embed;
@@ -77,7 +77,7 @@ struct plan {
   cudaStream_t stream = nullptr;
 };
 
-// Calls f(place's index) for every index in sizes; `last` is the extent of the last dimension.
+// Calls f(index) for each position in sizes; `last` is the extent of the last dimension.
 template <class F>
 void for_each(const std::vector<int64_t>& sizes, int64_t last, F f) {
   std::vector<int64_t> at(sizes.size());
@@ -92,7 +92,7 @@ void for_each(const std::vector<int64_t>& sizes, int64_t last, F f) {
   }
 }
 
-// One side of the data, read and written by number.
+// One side of the data, read and written by index.
 class side {
  public:
   side(void* data, bool is_double, bool is_complex) : data_(data), is_double_(is_double), is_complex_(is_complex) {}
@@ -117,7 +117,7 @@ class side {
   bool is_double_, is_complex_;
 };
 
-// Reads a batch of the input. What a transform to reals does not get follows from the symmetry of the rest.
+// Reads a batch of the input. For a transform to reals, symmetry gives the elements that are not stored.
 inline std::vector<number> gathered(const plan& p, const side& in, int64_t batch, size_t& unwritten) {
   int64_t count = 1;
   for (const int64_t n : p.sizes) count *= n;

@@ -1,5 +1,5 @@
-// CUDA graphs, captured or built node by node: a graph's work runs in an order that its dependencies allow, when it is
-// launched. Nodes that may run at the same time run one after the other.
+// CUDA graphs, captured or built node by node. A launch runs the work of a graph in an order that its dependencies
+// allow. Nodes that may run at the same time run one after the other.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "simt/import/textures.hpp"
 
 struct simt_graph_node {
-  const char* call;  // what made it, and where
+  const char* call;  // the API call that made the node, and its line
   ::simt::import::site where;
   std::function<void()> work;
   std::vector<simt_graph_node*> after;
@@ -19,7 +19,7 @@ struct simt_graph_node {
 struct simt_graph {
   std::vector<std::unique_ptr<simt_graph_node>> nodes;
 };
-// The graph as it was when it was instantiated, in an order to run it.
+// The graph as instantiated, in an order in which it can run.
 struct simt_graph_exec {
   std::vector<simt_graph_node*> nodes;
   std::vector<::simt::import::graph_step> steps;
@@ -72,7 +72,7 @@ inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureS
 
 namespace simt::import {
 
-// The origin of a node: the API's function of this name.
+// The origin of a node: the API function of this name.
 struct node_call {
   const char* name;
   site where;
@@ -86,7 +86,7 @@ inline cudaError_t add_node(const node_call& call, cudaGraphNode_t* node, cudaGr
   return cudaSuccess;
 }
 
-// The nodes so that each comes behind those that it waits for; false where they wait for one another.
+// Sorts the nodes so that each follows its dependencies; returns false if there is a cycle.
 inline bool order_of(const simt_graph& graph, std::vector<simt_graph_node*>& order) {
   const auto done = [&](const simt_graph_node* n) { return std::find(order.begin(), order.end(), n) != order.end(); };
   while (order.size() < graph.nodes.size()) {
@@ -120,7 +120,7 @@ struct cudaHostNodeParams {
 
 namespace simt::import {
 
-// The work of a node with the values that its parameters have now.
+// Returns the work of a node, with the present values of its parameters.
 inline std::function<void()> kernel_work(const cudaKernelNodeParams& p, const site& where) {
   const auto found = the_program().kernels.find(p.func);
   if (found == the_program().kernels.end()) return nullptr;
@@ -181,7 +181,7 @@ inline cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t grap
   return ::simt::import::add_node({"cudaGraphAddEmptyNode", site}, node, graph, after, count, [] {});
 }
 
-// Memory of a graph has an address of its own for good, and is unwritten when its node has run.
+// Memory of a graph keeps its address, and is unwritten when its node has run.
 enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
@@ -193,7 +193,7 @@ struct cudaMemAccessDesc {
   cudaMemLocation location;
   cudaMemAccessFlags flags;
 };
-// The one device may use the one pool from the start.
+// The device may use the pool from the start.
 inline cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc* list, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (list[i].location.id != 0) return ::simt::import::returned(cudaErrorInvalidDevice);
@@ -257,7 +257,7 @@ inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-// The nodes of a copy of the child become the graph's, and the node one that waits for them.
+// Copies the child's nodes into the graph; the child's node itself waits for them.
 inline cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                               size_t count, cudaGraph_t child, SIMT_SITE) {
   cudaGraph_t copy = nullptr;
@@ -322,7 +322,7 @@ struct cudaGraphExecUpdateResultInfo {
   cudaGraphExecUpdateResult result;
   cudaGraphNode_t errorNode, errorFromNode;
 };
-// The work of another graph of as many nodes, in their order.
+// Takes over the work of another graph with as many nodes, in their order.
 inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* info) {
   std::vector<simt_graph_node*> order;
   const bool fits = ::simt::import::order_of(*graph, order) && order.size() == exec->steps.size();

@@ -1,6 +1,6 @@
 // Arithmetic of CUDA's 16-bit floating-point types on the host: each operation in float, then rounded to the type. For
-// one operation on two operands that is one rounding: float has 24 bits, at least twice the type's and two more
-// (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). For what needs more bits, see below.
+// one operation on two operands that is a single rounding: float has 24 bits, at least twice the type's and two more
+// (Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). Other operations round to odd, see below.
 #pragma once
 
 #include <cmath>
@@ -12,12 +12,12 @@
 
 namespace simt::import {
 
-// Rounding to odd: a number that is not exact becomes whichever of its two neighbours has 1 as its last bit. That tells
-// it from every number and midpoint of a type with at least two bits less, so rounding it to such a type is rounding
+// Rounding to odd: an inexact number becomes the one of its two neighbours whose last bit is 1. The result differs
+// from every number and midpoint of a type with at least two bits less, so rounding it to such a type equals rounding
 // the exact number (Boldo & Melquiond, Emulation of a FMA and correctly rounded sums, IEEE Transactions on Computers
 // 57, 2008).
 
-// The sum, rounded to odd.
+// Returns the sum, rounded to odd.
 inline double add_to_odd(double a, double b) {
   const double sum = a + b;
   const double b_in_it = sum - a;
@@ -32,7 +32,7 @@ inline double add_to_odd(double a, double b) {
   return odd;
 }
 
-// The nearest float, rounded to odd; the largest one instead of an infinity, which it rounds to in any shorter type.
+// Returns x as a float rounded to odd; the largest float instead of infinity, since shorter types round both alike.
 inline float float_to_odd(double x) {
   const auto nearest = static_cast<float>(x);
   if (std::isnan(x) || nearest == x) return nearest;
@@ -42,7 +42,7 @@ inline float float_to_odd(double x) {
   return emu::detail::bits_float(bits | 1);
 }
 
-// `Storage` is f16 or bf16; the layout is its.
+// `Storage` is f16 or bf16, and determines the layout.
 template <class Storage>
 struct half_float {
   uint16_t bits;
@@ -50,7 +50,7 @@ struct half_float {
   half_float() = default;
   half_float(float x) : bits(from_float<Storage>(x).bits) {}
   half_float(double x) : half_float(float_to_odd(x)) {}
-  // A double holds every integer of up to 53 bits; a longer one is far beyond either type or loses what they do.
+  // A double holds every integer of up to 53 bits; a longer integer is beyond the type's range or rounds alike.
   template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
   half_float(Integer x) : half_float(static_cast<double>(x)) {}
   operator float() const { return to_float(Storage{bits}); }
@@ -59,7 +59,7 @@ struct half_float {
   friend half_float operator-(half_float a, half_float b) { return float(a) - float(b); }
   friend half_float operator*(half_float a, half_float b) { return float(a) * float(b); }
   friend half_float operator/(half_float a, half_float b) { return float(a) / float(b); }
-  // a * b + c. The product is exact in double: it has at most 22 bits, and no type's exponents leave double's range.
+  // Returns a * b + c. The product is exact in double: it has at most 22 bits and stays within double's exponents.
   friend half_float fused(half_float a, half_float b, half_float c) {
     return add_to_odd(double(float(a)) * double(float(b)), double(float(c)));
   }
@@ -93,7 +93,7 @@ struct alignas(4) half_pair {
   half_pair& operator-=(half_pair b) { return *this = *this - b; }
   half_pair& operator*=(half_pair b) { return *this = *this * b; }
   half_pair& operator/=(half_pair b) { return *this = *this / b; }
-  // True where both halves are.
+  // True if the comparison holds for both halves.
   friend bool operator==(half_pair a, half_pair b) { return a.x == b.x && a.y == b.y; }
   friend bool operator!=(half_pair a, half_pair b) { return a.x != b.x && a.y != b.y; }
   friend bool operator<(half_pair a, half_pair b) { return a.x < b.x && a.y < b.y; }
@@ -102,11 +102,11 @@ struct alignas(4) half_pair {
   friend bool operator>=(half_pair a, half_pair b) { return a.x >= b.x && a.y >= b.y; }
 };
 
-// Of 2 and 4 bytes.
+// Compare and swap of 2 and 4 bytes.
 template <class T>
 T atomic_sum(T* p, T v) {
   using word = std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>;
-  word seen, old = atomicCAS(reinterpret_cast<word*>(p), word{0}, word{0});  // which changes nothing
+  word seen, old = atomicCAS(reinterpret_cast<word*>(p), word{0}, word{0});  // reads it atomically
   do {
     seen = old;
     T now;
@@ -182,7 +182,7 @@ T atomic_sum(T* p, T v) {
   inline H2 __hsub2(H2 a, H2 b) { return {a.x - b.x, a.y - b.y}; }                          \
   inline H2 __hmul2(H2 a, H2 b) { return {a.x * b.x, a.y * b.y}; }                          \
   inline H2 __hfma2(H2 a, H2 b, H2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
-// Those that a GPU does in one step, here by compare and swap.
+// Atomics that a GPU does in one step; here they use compare and swap.
 #define SIMT_IMPORT_HALF_ATOMICS(H, H2)                                      \
   inline H atomicAdd(H* p, H v) { return ::simt::import::atomic_sum(p, v); } \
   inline H2 atomicAdd(H2* p, H2 v) { return ::simt::import::atomic_sum(p, v); }

@@ -1,5 +1,5 @@
-// The less common functions that cuda_fp16.h and cuda_bf16.h both define: saturated and rectified arithmetic,
-// comparisons that are true of NaNs, masks, and conversions with a direction.
+// The less common functions that cuda_fp16.h and cuda_bf16.h both define: saturating arithmetic and relu,
+// comparisons that hold for NaN, masks, and conversions with directed rounding.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace simt::import {
 
-// The number of the type that lies next to x in a direction.
+// Returns x rounded to the type in a direction.
 template <class H>
 SIMT_INLINE H half_directed(double x, direction to) {
   H nearest = x;
@@ -34,7 +34,7 @@ constexpr unsigned pair_mask(bool low, bool high) { return (low ? 0xffffu : 0) |
 
 }  // namespace simt::import
 
-// A comparison of numbers, the same that is true of a NaN, of pairs, as masks, and of both halves.
+// Comparisons: of numbers; unordered (true for NaN); of pairs; as masks; of both halves.
 #define SIMT_IMPORT_HALF_ORDER(H, H2, name, operation)                                                           \
   inline bool __h##name##u(H a, H b) { return !(a == a && b == b) || a operation b; }                            \
   inline H2 __h##name##u2(H2 a, H2 b) { return {float(__h##name##u(a.x, b.x)), float(__h##name##u(a.y, b.y))}; } \

@@ -1,5 +1,5 @@
-// Copies that g++ expands in place, behind its instrumentation: the race flavour has them called instead. The first
-// header of all, so that the standard library's copies are seen too. (clang instruments them itself.)
+// In the race flavour g++ must call copies; those that it expands in place would not be instrumented. This header
+// comes first, so that it also covers the standard library's copies. (clang instruments copies itself.)
 #pragma once
 
 #if defined(SIMT_FLAVOUR_RACE) && !defined(__clang__)
@@ -13,7 +13,7 @@ void* __tsan_memset(void* to, int byte, size_t bytes);
 
 namespace simt::import {
 
-// Those become a load and a store, which are instrumented (gimple_fold_builtin_memory_op).
+// Copies of these sizes become an instrumented load and store (gimple_fold_builtin_memory_op).
 __attribute__((always_inline)) constexpr bool is_one_access(size_t bytes) {
   return __builtin_constant_p(bytes) && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
 }
@@ -29,7 +29,7 @@ __attribute__((always_inline)) constexpr void* move_bytes(void* to, const void* 
 #define __builtin_memcpy(to, from, bytes) ::simt::import::copy_bytes(to, from, bytes)
 #define __builtin_memmove(to, from, bytes) ::simt::import::move_bytes(to, from, bytes)
 #define __builtin_memset(to, byte, bytes) ::__tsan_memset(to, byte, bytes)
-// What fortified headers make of memcpy and its like.
+// The names to which fortified headers map memcpy and similar functions.
 #define __builtin___memcpy_chk(to, from, bytes, room) ::simt::import::copy_bytes(to, from, bytes)
 #define __builtin___memmove_chk(to, from, bytes, room) ::simt::import::move_bytes(to, from, bytes)
 #define __builtin___memset_chk(to, byte, bytes, room) ::__tsan_memset(to, byte, bytes)

@@ -1,5 +1,5 @@
-// CUDA names that our own kernels do without and foreign ones use. Fast approximations are the host's accurate
-// functions: their error on a GPU is larger.
+// CUDA names that foreign sources use and our own kernels do not. Fast approximations are accurate functions of the
+// host; their error on a GPU is larger.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ SIMT_INLINE unsigned __sad(int a, int b, unsigned c) {
   return static_cast<unsigned>(std::llabs(static_cast<long long>(a) - b)) + c;
 }
 
-// CUDA has min and max of mixtures, too; of the integers of one size the result is unsigned.
+// CUDA has min and max of mixed types, too; for integers of the same size the result is unsigned.
 #define SIMT_IMPORT_MIXED(Result, A, B)                                                            \
   SIMT_INLINE Result min(A a, B b) { return min(static_cast<Result>(a), static_cast<Result>(b)); } \
   SIMT_INLINE Result max(A a, B b) { return max(static_cast<Result>(a), static_cast<Result>(b)); }
@@ -45,7 +45,7 @@ SIMT_IMPORT_MIXTURES(unsigned long long, long long, unsigned long long)
 SIMT_IMPORT_MIXTURES(double, float, double)
 #undef SIMT_IMPORT_MIXTURES
 #undef SIMT_IMPORT_MIXED
-// Templates, for a program may have functions of the host by these names.
+// Templates, because a program may define host functions of these names.
 #define SIMT_IMPORT_EXTREMES(name, T) \
   template <class A = T>              \
   SIMT_INLINE T name##min(A a, T b) { \
@@ -109,7 +109,7 @@ SIMT_INLINE double __ull2double_rn(unsigned long long x) { return static_cast<do
 SIMT_INLINE float __ll2float_rn(long long x) { return static_cast<float>(x); }
 SIMT_INLINE float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
 
-// Rounded up, down or towards zero: what the nearest number lacks to the exact one, or its sign, tells which neighbour.
+// Rounds up, down or towards zero: the error of the nearest number, or its sign, selects the neighbour.
 namespace simt::import {
 enum class direction { up, down, zero };
 template <class Real>
@@ -120,7 +120,7 @@ SIMT_INLINE Real directed(Real nearest, double lacks, direction to) {
   if ((lacks > 0) != upwards) return nearest;
   return std::nextafter(nearest, static_cast<Real>(upwards ? INFINITY : -INFINITY));
 }
-// The error of a sum is a float (Knuth, TAOCP 2, 4.2.2), a product of two floats a double, and so is a remainder.
+// The error of a sum is a float (Knuth, TAOCP 2, 4.2.2); products and remainders of floats are exact in double.
 SIMT_INLINE float directed_sum(float a, float b, direction to) {
   const float sum = a + b, b_in_it = sum - a;
   return directed(sum, double{a - (sum - b_in_it)} + double{b - b_in_it}, to);
@@ -132,7 +132,7 @@ SIMT_INLINE float directed_quotient(float a, float b, direction to) {
   const double remainder = std::fma(-double{a / b}, double{b}, double{a});
   return directed(a / b, b < 0 ? -remainder : remainder, to);
 }
-// The host's long double holds each integer of 64 bits.
+// The host's long double represents each 64-bit integer.
 template <class Real, class Integer>
 SIMT_INLINE Real directed_integer(Integer x, direction to) {
   const auto nearest = static_cast<Real>(x);
@@ -172,7 +172,7 @@ SIMT_IMPORT_DIRECTED(__fmul, directed_product, b)
 SIMT_IMPORT_DIRECTED(__fdiv, directed_quotient, b)
 #undef SIMT_IMPORT_DIRECTED
 
-// With an argument in half turns; whole ones are exact.
+// The argument is in half turns; whole half turns give exact results.
 SIMT_INLINE double sinpi(double x) {
   const double r = std::fmod(x, 2.0);
   return std::fabs(r) == 1 || r == 0 ? std::copysign(0.0, x) : std::sin(r * 3.14159265358979323846);
@@ -195,7 +195,7 @@ SIMT_INLINE float rnorm3df(float a, float b, float c) {
 }
 SIMT_INLINE void __sincosf(float x, float* s, float* c) { *s = __sinf(x), *c = __cosf(x); }
 
-// The lanes of a word, each by itself.
+// Operations on each lane of a word.
 namespace simt::import {
 template <int Bits, class Lane, class Operation>
 SIMT_INLINE unsigned by_lanes(unsigned a, unsigned b, Operation operation) {
@@ -238,7 +238,7 @@ SIMT_INLINE unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
   return c;
 }
 
-// Before Volta, for the lanes of the whole warp: those of the block that there are.
+// Forms before Volta, for all lanes of the warp that exist in the block.
 namespace simt::import {
 inline unsigned whole_warp() {
   const dim3 b = ::simt::emu::block_dimensions();
@@ -264,7 +264,7 @@ inline int __any(int predicate, SIMT_SITE) { return __any_sync(simt::import::who
 inline int __all(int predicate, SIMT_SITE) { return __all_sync(simt::import::whole_warp(), predicate, site); }
 
 namespace simt::import {
-// atomicExch where nobody takes the old value, which then need not have been written.
+// atomicExch whose result is unused; the old value may be unwritten.
 template <class T, class Value>
 SIMT_INLINE void exchange_unused(T* p, Value value) {
   mark_initialized(p, sizeof *p);
@@ -295,7 +295,7 @@ SIMT_INLINE T __nv_atomic_load_n(const T* p, int order, int thread_scope = __NV_
   return ::simt::emu::from_bits<T>(value);
 }
 
-// Time passes by one tick per question.
+// The clock advances by one tick per call.
 inline long long clock64() {
   static long long ticks = 0;
   ::simt::hb_choice(::simt::choice::clock, nullptr);
@@ -303,7 +303,7 @@ inline long long clock64() {
 }
 [[noreturn]] inline void __trap() { std::abort(); }
 
-// The vector types that our own kernels do without (CUDA C++ Programming Guide, table "Alignment requirements").
+// Vector types that our own kernels do not use (CUDA C++ Programming Guide, table "Alignment requirements").
 #define SIMT_IMPORT_VECTOR3(Scalar, name) \
   struct name##3 {                        \
     Scalar x, y, z;                       \

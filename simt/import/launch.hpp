@@ -1,4 +1,4 @@
-// Targets of the importer's rewriting: launches, shared and global variables of a foreign source.
+// Functions to which the importer rewrites launches and shared and global variables of a foreign source.
 #pragma once
 
 #include <cmath>
@@ -34,42 +34,42 @@ struct allocation {
   site where;
   bool host_too = false;  // managed or pinned
   bool is_variable = false;
-  bool of_graph = false;  // a graph's, which may run again: it stays
+  bool of_graph = false;  // memory of a graph, which may run again: never freed
 };
 
-// A kernel by its address alone: the work of a launch with the arguments' present values.
+// A kernel known only by its address. Makes the work of a launch with the present values of the arguments.
 using kernel_by_address = std::function<std::function<void()>(const launch_config&, void** arguments, const site&)>;
 
 // The program's view of the device. One per imported library.
 struct program {
   emulation device;              // of every stream
-  emulation* current = &device;  // where launches without a stream go
+  emulation* current = &device;  // stream of launches that name none
   int last_error = 0;
   int architecture = 800;  // __CUDA_ARCH__ of its sources
   std::map<const char*, allocation> memory;
   std::map<const void*, int> dynamic_limit;          // kernel: opted-in bytes of dynamic shared memory
-  std::map<const void*, kernel_by_address> kernels;  // those whose names were taken as void*
+  std::map<const void*, kernel_by_address> kernels;  // kernels whose names were converted to void*
   std::map<const char*, size_t> registered;          // host memory: bytes
-  std::vector<std::function<void()>> children;       // what kernels have launched, behind the launch that runs
-  // Constructs that ran and whose results are not a GPU's to the bit. No vector: kernels add to it, and a vector's code
-  // is instrumented.
+  std::vector<std::function<void()>> children;       // launches made by kernels, which run after the present launch
+  // Constructs that ran and whose results differ from a GPU's bits. An array, because kernels add to it, and the code of
+  // a vector is instrumented.
   const char* approximated[256] = {};
   size_t approximations = 0, approximations_reported = 0;
   simt_import_report_fn report = nullptr;
   void* user = nullptr;
   bool keep_going = false;
-  bool has_left_bounds = false;  // an access outside an allocation is reported, which may have damaged what is beside
-  bool host_writes_unseen = false;  // the host's code fills device memory without a call
+  bool has_left_bounds = false;     // an access outside an allocation was reported and may have damaged its neighbour
+  bool host_writes_unseen = false;  // host code writes device memory without an API call
   bool has_launched = false;
   bool has_ended = false;
-  unsigned long long* launches = nullptr;  // counts those that have ended
+  unsigned long long* launches = nullptr;  // counts completed launches
 };
 program& the_program();
 void add_allocation(const void* p, const allocation& a);
 
 void report(const char* kind, const std::string& text, bool fatal);
 
-// A construct runs whose result is not a GPU's to the bit: it is reported once; in a kernel when the launch has ended.
+// Reports, once, a construct whose result differs from a GPU's bits; in a kernel, after the launch has ended.
 void approximated(const char* what);
 
 template <class T, class = void>
@@ -77,7 +77,7 @@ constexpr bool is_pair = false;
 template <class T>
 constexpr bool is_pair<T, std::void_t<decltype(T::x), decltype(T::y)>> = true;
 
-// The value of a construct that is not a GPU's to the bit: a number, one of 16 bits, or a pair of them.
+// The value of a construct whose bits differ from a GPU's: a number, a 16-bit one, or a pair of them.
 template <class T>
 SIMT_INLINE T approximate(const char* what, T value) {
   approximated(what);
@@ -92,7 +92,7 @@ SIMT_INLINE T approximate(const char* what, T value) {
   return value;
 }
 
-// The same for what the host's code may call, too.
+// The same for constructs that host code may call, too.
 template <class T>
 SIMT_INLINE T approximate_in_kernel(const char* what, T value) {
   return in_kernel() ? approximate(what, value) : value;
@@ -103,12 +103,12 @@ SIMT_INLINE void sine_and_cosine(T x, T* sine, T* cosine) {
   *cosine = approximate_in_kernel("functions of math.h", std::cos(x));
 }
 
-// Ends the launch, or in the host's code the program, where it comes to a construct that is not modelled: `what` in the
-// source at `where`. The report is of kind "unsupported"; a trial gets an error_return.
+// Ends the launch, or in host code the program, at a construct that is not modelled: `what` in the source
+// at `where`. The report has the kind "unsupported"; a trial gets an error_return.
 [[noreturn]] void not_modelled(const char* what, const char* name, const site& where);
 
-// Runs a launch; a hazard becomes the last error, and a report. What its threads have launched follows in the order of
-// the calls, each with its own such launches, so that a stream of a block has them one after the other.
+// Runs a launch; a hazard becomes the last error and a report. Launches made by its threads follow in the order of the
+// calls, each followed by its own children, so that a block's stream runs them one after the other.
 void guarded_launch(void (*launch)(emulation* on, const void* what), const void* what);
 template <class Launch>
 void guarded_launch(const Launch& launch) {
@@ -123,13 +123,13 @@ SIMT_INLINE bool called_as_function(const char* kernel, SIMT_SITE) {
   return true;
 }
 
-// Whether nothing of the configuration is an error that the launch itself must return.
+// True if the configuration has no error that the launch itself must return.
 bool may_wait(const void* kernel, const launch_config& c);
 
-// Replaces __cluster_dims__ as the first statement of its kernel.
+// The importer puts this call in place of __cluster_dims__, as the first statement of the kernel.
 inline void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1, SIMT_SITE) { ::simt::cluster_dims(x, y, z, site); }
 
-// A launch beyond 48 KiB of dynamic shared memory needs the kernel's consent on a GPU (cudaFuncSetAttribute).
+// On a GPU, more than 48 KiB of dynamic shared memory need an opt-in of the kernel (cudaFuncSetAttribute).
 bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where);
 
 // kernel(k).at(grid, block, bytes, stream)(arguments...), for a kernel that is one function.
@@ -141,7 +141,7 @@ class kernel_launch {
         config_(c),
         call_{"the launch", where, stream, may_wait(reinterpret_cast<const void*>(kernel_), c)} {}
   void operator()(Parameters... arguments) const { enqueue(call_, work(arguments...)); }
-  // What the stream is asked for, with the arguments' present values.
+  // Returns the work for the stream, with the present values of the arguments.
   std::function<void()> work(const std::decay_t<Parameters>&... arguments) const {
     return [self = *this, values = std::tuple<std::decay_t<Parameters>...>(arguments...)] {
       std::apply([&](const auto&... a) { self.run(a...); }, values);
@@ -176,7 +176,7 @@ kernel_name<Parameters...> kernel(void (*function)(Parameters...)) {
   return {function};
 }
 
-// The same for a template or an overload set, which only the call itself can resolve.
+// The same for a template or an overload set, which only the call expression can resolve.
 template <class Call>
 class callable_launch {
  public:
@@ -223,14 +223,14 @@ struct callable {
   }
 };
 
-// The index i of p, which must stay in the allocation of a pointer p that lies in one.
+// Returns the index i of p. If p points into an allocation, p + i must stay in it.
 template <class Indexed, class Index>
 SIMT_INLINE Index index(const Indexed& p, Index i) {
   if constexpr (std::is_pointer_v<Indexed> && (std::is_integral_v<Index> || std::is_enum_v<Index>)) {
     using element = std::remove_pointer_t<Indexed>;
     if constexpr (!std::is_void_v<element> && !std::is_function_v<element>) {
       check_index(address_of(p), address_of(p + i));
-#ifdef SIMT_IMPORT_TRACE  // atomics are functions of the device's library, which is not traced
+#ifdef SIMT_IMPORT_TRACE  // atomics are library functions of the device, which are not traced
       trace::note_address(reinterpret_cast<uint64_t>(address_of(p + i)));
 #endif
     }
@@ -274,7 +274,7 @@ T& managed_variable(T& initial, SIMT_SITE) {
 }
 
 void begin_program(const simt_import_options& options);
-// Reports what is known only at the end: no launch at all, memory that was never freed.
+// Reports at the program's end: no launch at all, or memory that was never freed.
 void end_program();
 template <class Main>
 int run_program(Main&& entry, const simt_import_options& options) {

@@ -1,4 +1,4 @@
-// Launches by functions of the CUDA runtime API instead of <<<>>>: cooperative ones, and those with attributes.
+// Launches by functions of the CUDA runtime API instead of <<<>>>: cooperative launches, and launches with attributes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace simt::import {
 
-// A launch whose arguments are found where `arguments` points, for a kernel of these parameters.
+// A launch for a kernel of these parameters; `arguments` points to the addresses of its arguments.
 template <class... Parameters>
 std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config& c, void** arguments,
                               const site& where) {
@@ -21,8 +21,8 @@ std::function<void()> work_of(void (*kernel)(Parameters...), const launch_config
   return std::apply([&](const auto&... v) { return launch.work(v...); }, values);
 }
 
-// What the importer makes of `(void*)kernel`: its address, from which a launch finds its parameters' types again. No
-// kernel of a source has the parameter's name, so that the importer leaves the cast here alone.
+// The importer's replacement for `(void*)kernel`: its address, from which a launch finds the parameter types. No kernel
+// of a source has the name of this parameter, so the importer does not rewrite the cast in here.
 template <class... Parameters>
 void* erased(void (*simt_erased)(Parameters...)) {
   void* const address = reinterpret_cast<void*>(simt_erased);
@@ -31,13 +31,13 @@ void* erased(void (*simt_erased)(Parameters...)) {
   });
   return address;
 }
-// What it makes of `auto k = kernel`, so that a launch takes `(void*)k`, too.
+// The importer's replacement for `auto k = kernel`, after which a launch accepts `(void*)k`, too.
 template <class... Parameters>
 auto known(void (*kernel)(Parameters...)) {
   erased(kernel);
   return kernel;
 }
-// A variable that has a kernel's name.
+// A variable with the name of a kernel.
 template <class T>
 void* erased(T* p) {
   return const_cast<std::remove_cv_t<T>*>(p);
@@ -46,7 +46,7 @@ inline void* erased(size_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace simt::import
 
-// By name, or by the address that `(void*)name` gave.
+// Overloads for a kernel's name, and for the address from `(void*)name`.
 template <class... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, size_t bytes = 0,
                              cudaStream_t stream = nullptr, SIMT_SITE) {
@@ -65,7 +65,7 @@ inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, v
   return cudaPeekAtLastError();
 }
 
-// The kernel by its own name, not as void*: its parameter types say what `arguments` holds.
+// The kernel by its name instead of void*: its parameter types determine the types of `arguments`.
 template <class... Parameters>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
                                         size_t bytes = 0, cudaStream_t stream = nullptr, SIMT_SITE) {
@@ -76,7 +76,7 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
   return cudaPeekAtLastError();
 }
 
-// Launches with attributes. A launch with programmaticStreamSerialization may start before the one before it is
+// Launches with attributes. With programmaticStreamSerialization a launch may start before the previous one is
 // complete, until it calls cudaGridDependencySynchronize().
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
@@ -110,21 +110,21 @@ struct cudaLaunchConfig_t {
 
 namespace simt::import {
 
-// The configuration, and where the call is.
+// The launch configuration, and the line of the call.
 struct located_config {
   const cudaLaunchConfig_t& config;
   site where;
   located_config(const cudaLaunchConfig_t* c, SIMT_SITE) : config(*c), where(site) {}
 };
 
-// Sets what the attributes say; an error where they ask for what the emulated device does not have.
+// Applies the attributes; returns an error for one that the emulated device does not support.
 inline cudaError_t apply_attributes(const located_config& c, launch_config& to) {
   for (unsigned i = 0; i < c.config.numAttrs; ++i) {
     const cudaLaunchAttribute& a = c.config.attrs[i];
     switch (a.id) {
       case cudaLaunchAttributeIgnore:
       case cudaLaunchAttributePriority:
-      case cudaLaunchAttributePreferredClusterDimension: break;  // larger clusters, where a GPU has room for them
+      case cudaLaunchAttributePreferredClusterDimension: break;  // a GPU may use larger clusters if it has room
       case cudaLaunchAttributeCooperative: to.cooperative = a.val.cooperative != 0; break;
       case cudaLaunchAttributeProgrammaticStreamSerialization:
         to.programmatic_launch = a.val.programmaticStreamSerializationAllowed != 0;
@@ -144,7 +144,7 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
 
 }  // namespace simt::import
 
-// Occupancy is not modelled: one cluster.
+// Occupancy is not modelled: the answer is one cluster.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
   *clusters = 1;
@@ -163,7 +163,7 @@ cudaError_t cudaLaunchKernelEx(const ::simt::import::located_config& c, void (*k
   return cudaPeekAtLastError();
 }
 
-// By name, or by the address that `(void*)name` gave.
+// Overloads for a kernel's name, and for the address from `(void*)name`.
 inline cudaError_t cudaLaunchKernelExC(const ::simt::import::located_config& c, const void* kernel, void** arguments) {
   const auto found = ::simt::import::the_program().kernels.find(kernel);
   if (found == ::simt::import::the_program().kernels.end())
@@ -183,6 +183,6 @@ cudaError_t cudaLaunchKernelExC(const ::simt::import::located_config& c, void (*
   return cudaLaunchKernelExC(c, ::simt::import::erased(kernel), arguments);
 }
 
-// In kernels.
+// Launches from kernels.
 inline void cudaGridDependencySynchronize() { ::simt::grid_dependency_wait(); }
 inline void cudaTriggerProgrammaticLaunchCompletion() { ::simt::trigger_dependents(); }

@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: element types as libraries name them.
+// Stands in for CUDA's header of this name: the element types of CUDA's libraries.
 #pragma once
 
 typedef enum cudaDataType_t {

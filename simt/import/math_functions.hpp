@@ -64,7 +64,7 @@ SIMT_IMPORT_FUNCTIONS(cyl_bessel_i1,
                       std::copysign(std::cyl_bessel_i(1.0, std::fabs(static_cast<double>(x))), static_cast<double>(x)))
 SIMT_IMPORT_FUNCTION(rcbrt, double, (double x), 1 / std::cbrt(x))
 #undef SIMT_IMPORT_FUNCTIONS
-// The length of a vector of Real, and its reciprocal.
+// The length of a vector, and its reciprocal.
 #define SIMT_IMPORT_LENGTHS(suffix, Real)                                                                  \
   SIMT_IMPORT_FUNCTION(rhypot##suffix, Real, (Real a, Real b), 1 / std::hypot(double{a}, double{b}))       \
   SIMT_IMPORT_FUNCTION(norm4d##suffix, Real, (Real a, Real b, Real c, Real d),                             \
@@ -81,8 +81,8 @@ SIMT_IMPORT_FUNCTION(rnorm3d, double, (double a, double b, double c), 1 / std::h
 #undef SIMT_IMPORT_FUNCTION
 SIMT_INLINE float __tanhf(float x) { return simt::import::approximate("__tanhf", std::tanh(x)); }
 
-// Directed rounding. What the nearest number lacks is computed so that its sign is exact; a finite result that the
-// nearest number has left is the greatest number, or infinity.
+// Directed rounding. The error of the nearest number is computed so that its sign is exact. If the nearest number of a
+// finite result overflows, the result is the largest number or infinity.
 namespace simt::import {
 __extension__ typedef __float128 quadruple;  // 113 bits: the product of two doubles is exact
 
@@ -115,7 +115,7 @@ SIMT_INLINE Real directed_root(Real x, direction to) {
   const double lacks = std::isfinite(root) ? sign_of(x - quadruple{root} * root) : 0;
   return directed(root, lacks, to);
 }
-// a b + c: the sum of the exact product and c by two numbers (Knuth, TAOCP 2, 4.2.2).
+// Returns a b + c, as the sum of the exact product and c in two numbers (Knuth, TAOCP 2, 4.2.2).
 template <class Real>
 SIMT_INLINE Real directed_fma(Real a, Real b, Real c, direction to) {
   const Real nearest = std::fma(a, b, c);
@@ -147,7 +147,7 @@ SIMT_IMPORT_DIRECTIONS(float, __fmaf, (float a, float b, float c), directed_fma,
 SIMT_IMPORT_DIRECTIONS(float, __double2float, (double x), directed_narrowing, x)
 #undef SIMT_IMPORT_DIRECTIONS
 
-// Means and distances of integers, without overflow on the way.
+// Means and distances of integers, without intermediate overflow.
 SIMT_INLINE int __rhadd(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1); }
 SIMT_INLINE unsigned __uhadd(unsigned a, unsigned b) {
   return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
@@ -175,7 +175,7 @@ SIMT_INLINE unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
 }
 SIMT_INLINE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
 
-// The lanes of a word by comparison, saturation and mean.
+// Operations on the lanes of a word: comparison, saturation and mean.
 #define SIMT_IMPORT_COMPARISON(name, Wide, Narrow, operation)                                            \
   SIMT_INLINE unsigned __vcmp##name##2(unsigned x, unsigned y) {                                         \
     return simt::import::by_lanes<16, Wide>(x, y, [](int a, int b) { return a operation b ? -1 : 0; });  \
@@ -246,7 +246,7 @@ SIMT_INLINE unsigned __fns(unsigned mask, unsigned base, int offset) {
 }
 SIMT_INLINE void __brkpt() {}
 SIMT_INLINE void __prof_trigger(int) {}
-// What nvcc takes for granted is not checked here either.
+// nvcc assumes this condition; it is not checked here either.
 #define __builtin_assume(condition) ((void)0)
 #define __isLocal(p) (!__isShared(p) && !__isGlobal(p))
 #define __isConstant(p) (false && (p))

@@ -1,4 +1,4 @@
-// What host code of every foreign program calls: compiled here once, not with each program.
+// Functions that host code of every foreign program calls, compiled once instead of with each program.
 #include "simt/import/runtime.hpp"
 
 #include <pthread.h>
@@ -16,19 +16,19 @@
 namespace simt::import {
 namespace {
 
-// Reports what is approximated and was not reported yet. Not in kernels, whose stacks are small.
+// Reports approximated constructs that were not reported yet. Not called in kernels, whose stacks are small.
 void report_approximations() {
   program& p = the_program();
   for (; p.approximations_reported < p.approximations; ++p.approximations_reported)
     report("approximated", p.approximated[p.approximations_reported], false);
 }
-// The races that launches have outlived, and what they were the first to approximate.
+// Reports races after which launches continued, and constructs that these launches were the first to approximate.
 void report_notices() {
   for (const finding& f : take_notices()) report(f.kind.c_str(), f.text, false);
   report_approximations();
 }
 
-// What an exploration of the program's launches has shown.
+// Reports the result of exploring the program's launches.
 void report_exploration(const exploration& shown) {
   const bool is_complete = shown.left == 0 && shown.obstacles.empty();
   const std::string classes = shown.classes == 1 ? " class of schedules" : " classes of schedules";
@@ -41,7 +41,7 @@ void report_exploration(const exploration& shown) {
   report("explored", text, false);
 }
 
-// Reports that the program has one outcome under every schedule, or what of it depends on that.
+// Reports that the program has one outcome under every schedule, or what its outcome may depend on.
 void report_choices() {
   const emulation& on = the_program().device;
   if (on.launches > 0 && on.schedule.strategy == strategy::explore) report_exploration(on.explored);
@@ -54,7 +54,7 @@ void report_choices() {
   if (on.certified > 0 && !has_one_stream()) report("choice", "the order of operations of several streams", false);
 }
 
-// Of a program without a launch nothing was judged.
+// The program launched no kernel, so there is nothing to judge.
 void report_idleness() {
   run_waiting();
   if (!std::exchange(the_program().has_ended, true)) report_choices();
@@ -62,11 +62,11 @@ void report_idleness() {
   the_program().has_launched = true;  // once
 }
 
-// The program's memory is tracked; a trial's tensors are not, so there an unknown address may be the device's.
+// The program's memory is tracked. A trial's tensors are not, so there an unknown address may be device memory.
 bool knows_all_memory() { return the_program().report != nullptr; }
 
-// What comes back to the host should have been written. All of it missing is a finding; a part may be what a program
-// asks for and does not look at, such as the rest of a list or the padding of a struct.
+// Memory copied to the host should have been written. If all of it is unwritten, that is a finding. A part may be data
+// that the program copies but does not read, such as the rest of a list or the padding of a struct.
 void check_written(const char* function, const site& where, const void* from, size_t bytes) {
   const auto* found = find_allocation(from);
   const unwritten_bytes none = count_unwritten(from, bytes);
@@ -130,12 +130,12 @@ void guarded_launch(void (*launch)(emulation* on, const void* what), const void*
     p.children.clear();
     const bool limit = !on.ok() && on.findings.back().kind == "launch_limit";
     p.last_error = limit ? cudaErrorInvalidConfiguration : cudaErrorLaunchFailure;
-    if (&on != &p.device) return;  // a trial's own stream: the trial reads its findings
+    if (&on != &p.device) return;  // the trial reads the findings of its own stream
     report_notices();
     if (on.ok()) report("error_return", e.what(), !p.keep_going);
     report_wait_for_host(on);
     for (const finding& f : on.findings) report(f.kind.c_str(), f.text, !p.keep_going);
-    on.clear();  // only where the program goes on
+    on.clear();  // the program continues
   }
 }
 
@@ -196,11 +196,11 @@ void begin_program(const simt_import_options& options) {
   if (p.report != nullptr) catch_program_faults();
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
-  p.device.sm_count = machine_limits{}.cluster;  // programs make grids of as many blocks, which must hold a cluster
+  p.device.sm_count = machine_limits{}.cluster;  // programs size grids by this number, which must hold a cluster
   hb_report_stream_races(report_stream_race);
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
   if (options.step_limit > 0) p.device.step_limit = options.step_limit;
-  std::atexit(report_idleness);  // for exit() anywhere
+  std::atexit(report_idleness);  // also runs if the program calls exit()
 }
 
 void end_program() {
@@ -271,8 +271,8 @@ bool check_side(const char* function, const site& where, const char* side, const
   return true;
 }
 
-// True if a copy has read the host's memory when the call returns: a GPU's driver stages pageable memory, and a
-// variable on the stack is often gone soon.
+// True if a copy has read host memory when the call returns. A GPU's driver stages pageable memory, and a variable on
+// the stack often dies soon after the call.
 static bool is_staged(const void* from) {
   static thread_local const char* end = nullptr;
   if (end == nullptr) {
@@ -359,7 +359,7 @@ cudaError_t copy_in(const stream_call& call, const copy_request& r) {
 cudaError_t copy_async_in(const stream_call& call, const copy_request& r) {
   const auto is_known = [](const void* p) {
     return find_allocation(p) != nullptr;
-  };  // other memory may be gone by then
+  };  // other memory may be freed by then
   enqueue({call.name, call.where, call.stream, is_known(r.to) && is_known(r.from)}, [=] { copy_rows(call, r, true); });
   return cudaPeekAtLastError();
 }
@@ -395,7 +395,7 @@ cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where) {
   } catch (const device_error&) {
     return returned(cudaErrorMemoryAllocation);
   }
-  // Managed and pinned memory may be filled by the host, which nobody observes.
+  // The host may write managed and pinned memory unobserved.
   if (!host_too && !the_program().host_writes_unseen) mark_uninitialized(*p, bytes);
   add_allocation(*p, {bytes, where, host_too});
   follow_memory(*p, host_too);

@@ -1,5 +1,5 @@
-// The CUDA runtime API that foreign host code calls, on the emulated device. Work of streams runs in an order that
-// their rules allow (streams.hpp). A wrong address, size or direction is reported with the caller's line.
+// The CUDA runtime API for foreign host code, on the emulated device. Stream operations run in an order that their
+// rules allow (streams.hpp). A wrong address, size or direction is reported with the caller's line.
 #pragma once
 
 #include <cstdint>
@@ -104,18 +104,18 @@ enum cudaMemcpyKind {
 
 namespace simt::import {
 
-// The code as the API returns it; also the last error.
+// Returns the code as the API does, and makes it the last error.
 cudaError_t returned(cudaError_t e);
 cudaError_t misuse(const char* function, const site& where, const std::string& text,
                    cudaError_t code = cudaErrorInvalidValue);
 
-// The allocation that [p, p + 1) lies in, or nullptr.
+// Returns the allocation that contains [p, p + 1), or nullptr.
 const std::pair<const char* const, allocation>* find_allocation(const void* p);
 
-// Checks one side of a copy; reports and returns false when [p, p + bytes) leaves the device memory that p points to.
+// Checks one side of a copy; reports and returns false if [p, p + bytes) leaves the device memory that p points to.
 bool check_side(const char* function, const site& where, const char* side, const void* p, size_t bytes,
                 bool must_be_device, bool must_be_host);
-// A copy of `rows` rows of `bytes` bytes each, the next one `to_pitch` and `from_pitch` bytes behind.
+// Copies `rows` rows of `bytes` bytes each, at distances `to_pitch` and `from_pitch`.
 struct copy_request {
   void* to;
   const void* from;
@@ -123,29 +123,29 @@ struct copy_request {
   cudaMemcpyKind kind;
   size_t rows = 1, to_pitch = 0, from_pitch = 0;
 };
-// One that is asynchronous may access the host's memory until it is waited for.
+// An asynchronous copy may access host memory until the program waits for it.
 cudaError_t copy(const char* function, const site& where, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                  bool is_async = false);
-// The calls for a copy: as the host waits for it, and as it does not.
+// Copies for which the host waits, and asynchronous ones.
 cudaError_t copy_in(const stream_call& call, const copy_request& request);
 cudaError_t copy_async_in(const stream_call& call, const copy_request& request);
-// The same for anything that copies between such places.
+// The same for any other operation that copies between such places.
 enum class copy_path { pageable_to_device, within_device, other };
 copy_path path_of(const void* to, const void* from, cudaMemcpyKind kind);
 cudaError_t enqueue_copy(const stream_call& call, copy_path path, std::function<cudaError_t()> work);
 
 cudaError_t set(const char* function, const site& where, void* p, int byte, size_t bytes);
-// Sets `rows` rows of `bytes` bytes to a byte.
+// Sets each byte of `rows` rows of `bytes` bytes.
 cudaError_t set_in(const stream_call& call, bool is_async, void* p, int byte, size_t bytes, size_t rows = 1,
                    size_t pitch = 0);
 
 cudaError_t allocate(void** p, size_t bytes, bool host_too, const site& where);
 cudaError_t release(const char* function, void* p, const site& where);
-// In a stream.
+// Variant in a stream.
 cudaError_t allocate_in(const stream_call& call, void** p, size_t bytes);
 cudaError_t release_in(const stream_call& call, void* p);
 
-// The memory is a graph's from now on: it has its address before the graph runs, and each run finds it unwritten.
+// Gives the memory to a graph: its address is fixed before the graph runs, and each run finds it unwritten.
 std::function<void()> give_to_graph(void* p, size_t bytes);
 
 }  // namespace simt::import
@@ -230,7 +230,7 @@ inline cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t wid
                                 pitch);
 }
 
-// A symbol is a reference into device memory (launch.hpp), so its address and size are its own.
+// A symbol is a reference into device memory (launch.hpp), so its address and size are those of the reference.
 template <class T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice, SIMT_SITE) {
@@ -304,10 +304,10 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   ::simt::import::wait_for_stream(::simt::import::on(stream));
   return cudaPeekAtLastError();
 }
-// The answer is that all is done, so that the host knows it.
+// The answer is always "complete", so the host waits for the work first.
 inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
-// Events. The emulated device has no time, so all of them lie 0 ms apart.
+// Events. The emulated device has no time, so any two events are 0 ms apart.
 #define cudaEventDefault 0x00
 #define cudaEventBlockingSync 0x01
 #define cudaEventDisableTiming 0x02
@@ -347,7 +347,7 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
   return cudaSuccess;
 }
 
-// Devices: there is one.
+// Devices: exactly one.
 struct cudaDeviceProp {
   char name[256];
   size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor, totalConstMem, memPitch;

@@ -10,7 +10,7 @@
 namespace simt::import {
 namespace {
 
-// Work that a stream was asked for, and what comes before it.
+// An operation enqueued in a stream, and the operations that happen before it.
 struct stream_task {
   stream_call call;
   std::function<void()> work;
@@ -18,24 +18,24 @@ struct stream_task {
   stream_clock before;
 };
 
-// Above that many the oldest work runs.
+// If more operations wait, the oldest runs.
 constexpr size_t k_most_waiting = 64;
 
 struct stream_set {
   CUstream_st legacy, per_thread;
   std::vector<std::unique_ptr<CUstream_st>> created;
-  stream_clock host{1};    // what the host has waited for, and how often it has asked for something
-  stream_clock destroyed;  // what blocking streams knew
-  uint32_t timelines = 3;  // given out: the host, the two default streams
+  stream_clock host{1};                              // what the host has waited for, and its number of requests
+  stream_clock destroyed;                            // the clocks of destroyed blocking streams
+  uint32_t timelines = 3;                            // in use from the start: the host, the two default streams
   std::vector<std::pair<uint32_t, uint32_t>> free;   // timelines and their positions, of streams that were waited for
-  std::unordered_map<uint32_t, uint32_t> positions;  // of graphs' branches
+  std::unordered_map<uint32_t, uint32_t> positions;  // of branches of graphs
   std::vector<std::unique_ptr<captured_graph>> captures;
   std::vector<stream_task> waiting;  // in the order of the calls
-  uint64_t decisions = 0;            // of the schedule
-  uint32_t last = 0;                 // the timeline that did something last
-  bool follows_all = false;          // two streams may be at work
+  uint64_t decisions = 0;            // number of choices that the schedule made
+  uint32_t last = 0;                 // the timeline that ran last
+  bool follows_all = false;          // two streams may run concurrently
   bool work_may_wait = true;
-  bool host_waits = false;  // for the work that runs
+  bool host_waits = false;  // the host waits for the operation that runs
 
   stream_set() {
     legacy.timeline = 1;
@@ -44,13 +44,13 @@ struct stream_set {
     hb_name_timeline(2, "the per-thread default stream");
   }
 };
-// Never destroyed: work that waits runs at exit().
+// Never destroyed, because waiting operations run at exit().
 stream_set& streams() {
   static stream_set& instance = *new stream_set;
   return instance;
 }
 
-// From now on any memory may be used by two streams at a time.
+// From this call on, two streams may use the same memory concurrently.
 void follow_all_memory() {
   if (!follows_streams() || std::exchange(streams().follows_all, true)) return;
   for (const auto& [address, a] : the_program().memory) hb_follow(address, a.host_too);
@@ -65,8 +65,8 @@ CUstream_st& named(cudaStream_t stream) {
 
 bool takes_turns(const CUstream_st& s) { return &s != &streams().legacy && s.is_blocking; }
 
-// What a new operation of the stream comes after. An operation of the legacy default stream comes after all of blocking
-// streams, and these have their next one after it.
+// Returns the clock of a new operation of the stream. An operation of the legacy default stream follows all earlier
+// ones of blocking streams, and their next operations follow it.
 stream_clock before_next(const CUstream_st& s) {
   stream_set& all = streams();
   stream_clock before = s.known;
@@ -80,7 +80,7 @@ stream_clock before_next(const CUstream_st& s) {
   return before;
 }
 
-// A choice among `options` that the schedule makes, of which `fair` takes the first and `reverse` the last.
+// Returns the schedule's choice among `options`: `fair` takes the first, `reverse` the last.
 size_t choose(size_t options) {
   const schedule& order = the_program().device.schedule;
   const strategy base = order.strategy >= strategy::replay ? order.base : order.strategy;
@@ -93,14 +93,14 @@ size_t choose(size_t options) {
 }
 
 void run(const stream_task& task) {
-  // A launch may overlap the one before it in its own stream alone.
+  // A launch may overlap only the previous one in its own stream.
   if (std::exchange(streams().last, task.timeline) != task.timeline) ::simt::synchronize();
   hb_operation_begins({task.call.name, task.call.where, task.timeline, task.position, task.before});
   task.work();
   hb_operation_ends();
 }
 
-// Runs all waiting work that the clock covers, in an order that the schedule chooses.
+// Runs all waiting operations that the clock covers, in an order that the schedule chooses.
 void run_before(const stream_clock& clock) {
   auto& waiting = streams().waiting;
   for (;;) {
@@ -132,7 +132,7 @@ void host_has_waited_for(const stream_clock& clock) {
 
 void submit(stream_task task) {
   stream_set& all = streams();
-  hb_host_asks(++all.host[0]);  // what the host does from here on does not come before the work
+  hb_host_asks(++all.host[0]);  // later actions of the host do not happen before the operation
   const bool waits = all.work_may_wait && task.call.may_wait && choose(2) == 1;
   if (!waits) run_before(task.before);
   if (!waits) return run(task);
@@ -243,7 +243,7 @@ void wait_for_all() {
 }
 
 void record_event(CUevent_st& event, cudaStream_t stream) {
-  ::simt::synchronize();  // a launch overlaps the one before it, which this is not
+  ::simt::synchronize();  // programmatic launches overlap the previous one, other operations do not
   CUstream_st& s = named(stream);
   event.recorded = true;
   event.capture = s.capture;
@@ -261,7 +261,7 @@ void wait_for_event(const CUevent_st& event) {
 void make_wait(cudaStream_t stream, const CUevent_st& event) {
   ::simt::synchronize();
   CUstream_st& s = named(stream);
-  if (is_open(event.capture)) {  // the stream takes part in the event's capture from here on
+  if (is_open(event.capture)) {  // the stream joins the event's capture
     if (s.capture == nullptr) event.capture->streams.push_back(stream);
     s.capture = event.capture;
     s.after.insert(s.after.end(), event.after.begin(), event.after.end());
@@ -297,7 +297,7 @@ std::unique_ptr<captured_graph> end_capture(cudaStream_t stream) {
 
 bool is_captured(cudaStream_t stream) { return named(stream).capture != nullptr; }
 
-// A branch of a graph is a timeline: a step goes on with that of one before it which nobody else goes on with.
+// A branch of a graph is a timeline: a step continues that of a predecessor, unless another step already does.
 static void name_branches(std::vector<graph_step>& steps) {
   std::vector<bool> is_continued(steps.size());
   for (graph_step& step : steps) {

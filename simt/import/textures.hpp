@@ -1,6 +1,6 @@
-// CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A texel is read by a
-// plain load of the thread, so that the detector sees it. Filtering is linear with weights of 8 bits behind the point,
-// as the CUDA C++ Programming Guide says ("Texture Fetching"); how a GPU rounds in between is not modelled.
+// CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A thread reads a texel
+// by a plain load, so the detector sees it. Filtering is linear with weights of 8 fractional bits,
+// as in the CUDA C++ Programming Guide ("Texture Fetching"); the rounding in between is not modelled.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, c
 
 namespace simt::import {
 
-// The components of what a texture may hold.
+// The components of the elements that a texture may have.
 template <class T>
 struct texel {
   using scalar = T;
@@ -69,7 +69,7 @@ cudaChannelFormatDesc cudaCreateChannelDesc() {
                                            : cudaChannelFormatKindUnsigned};
 }
 
-// Rows one after the other: how a GPU lays an array out is nobody's business.
+// Rows one after the other. Programs cannot observe the layout of an array on a GPU.
 struct cudaArray {
   cudaChannelFormatDesc desc;
   size_t width, height, depth;  // 0: not of that dimension
@@ -152,7 +152,7 @@ struct cudaMemcpy3DParms {
 namespace simt::import {
 
 inline cudaError_t copy_volume(const char* function, const site& where, const cudaMemcpy3DParms& p, bool is_async) {
-  // With an array the extent's width counts elements, without one bytes.
+  // For an array the extent's width counts elements, otherwise bytes.
   const size_t element = p.srcArray ? p.srcArray->element() : p.dstArray ? p.dstArray->element() : 1;
   const auto side = [&](cudaArray_t array, const cudaPitchedPtr& ptr, const cudaPos& pos, size_t y, size_t z) {
     if (array) return array->at(pos.x * element, pos.y + y, pos.z + z);
@@ -225,14 +225,14 @@ using cudaSurfaceObject_t = unsigned long long;
 
 namespace simt::import {
 
-// The contents of an object: texels of device memory, and the way of reading them.
+// A texture or surface object: texels in device memory, and how to read them.
 struct texture {
   const char* data;
   cudaChannelFormatDesc desc;
   size_t size[3];  // texels; 0: not of that dimension
   size_t pitch;
   cudaTextureDesc how;
-  cudaResourceDesc resource = {};  // as the program gave it
+  cudaResourceDesc resource = {};  // as the program passed it
 };
 
 inline texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how) {
@@ -293,8 +293,8 @@ inline fetched load_texel(const texture& t, size_t x, size_t y, size_t z) {
   return f;
 }
 
-// The texel's number along a dimension by the address mode, or -1 for the border. Wrap and mirror are of normalized
-// coordinates only; without those they clamp.
+// Returns the texel's index along a dimension by the address mode, or -1 for the border. Wrap and mirror need
+// normalized coordinates; for others they clamp.
 inline long long addressed(const texture& t, int d, long long i) {
   const auto n = static_cast<long long>(t.size[d] > 0 ? t.size[d] : 1);
   if (i >= 0 && i < n) return i;
@@ -349,7 +349,7 @@ inline fetched sample(const texture& t, int dimensions, float x, float y = 0, fl
 
 inline const texture& named(cudaTextureObject_t object) { return *reinterpret_cast<const texture*>(object); }
 
-// A layer, or a face of a cube, as a texture of its own; numbers off the array are those of its first or last.
+// A layer, or a face of a cube, as a texture of its own; an index outside selects the first or last.
 inline texture layer_of(const texture& t, int layer) {
   const int last = t.size[2] > 0 ? static_cast<int>(t.size[2]) - 1 : 0;
   const auto number = static_cast<size_t>(layer < 0 ? 0 : layer > last ? last : layer);
@@ -359,8 +359,8 @@ inline texture layer_of(const texture& t, int layer) {
   return one;
 }
 
-// The face that the direction goes through, and where (CUDA C++ Programming Guide, "Cubemap Textures"). A filter does
-// not reach over the edge of a face.
+// Returns the face that the direction meets, and the position on it (CUDA C++ Programming Guide, "Cubemap Textures").
+// Filters stay within a face.
 inline fetched sample_cube(const texture& t, int layer, float x, float y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   int face = z < 0 ? 5 : 4;
@@ -419,7 +419,7 @@ inline cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t* object, const cu
 }
 inline cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t) { return cudaSuccess; }
 
-// In kernels. A place off a linear texture reads as 0.
+// Called in kernels. A read outside a linear texture returns 0.
 template <class T>
 T tex1Dfetch(cudaTextureObject_t object, int i) {
   const auto& t = ::simt::import::named(object);
@@ -465,12 +465,12 @@ void tex2D(T* v, cudaTextureObject_t object, float x, float y) {
   *v = tex2D<T>(object, x, y);
 }
 
-// Surfaces: x counts bytes. Off the array: trap, clamp to the last element, or nothing.
+// Surfaces: x counts bytes. Outside the array: trap, clamp to the last element, or no access.
 enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
 
 namespace simt::import {
 
-// The place of an element, or nullptr for none.
+// Returns the address of an element, or nullptr if there is none.
 inline char* surface_place(cudaSurfaceObject_t object, size_t bytes, int x, int y, int z, cudaSurfaceBoundaryMode mode,
                            const site& where) {
   const auto& a = *reinterpret_cast<const cudaArray*>(object);

@@ -1,7 +1,7 @@
-// Where approximated values go: a library that is compiled with SIMT_IMPORT_TRACE, -fsanitize-coverage=trace-pc and
-// -fsanitize=kernel-address calls the functions below at each basic block and each access to memory. They hash which
-// blocks ran, in kernels and in the host's code, and which addresses kernels accessed. A run in which a construct gives
-// other values than its own, and whose hash differs, shows that they reached a branch or an address.
+// Traces the effects of approximated values. In a library compiled with SIMT_IMPORT_TRACE, -fsanitize=kernel-address
+// and -fsanitize-coverage=trace-pc the functions below are called at each basic block and memory access. They hash
+// the blocks that ran, in kernels and in host code, and the addresses that kernels accessed. If a run with other values
+// of a construct has another hash, these values reached a branch or an address.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace simt::import::trace {
 
 struct state {
-  unsigned long long* hashes = nullptr;  // of kernels, of the host's code
+  unsigned long long* hashes = nullptr;  // of kernels and of host code
   const char* disturbed = nullptr;
   uint64_t disturbances = 0;
 };
@@ -39,13 +39,13 @@ SIMT_UNTRACED inline void note(uint64_t what, bool in_kernel) {
 SIMT_UNTRACED inline void note_block(const void* address) {
   note(reinterpret_cast<uint64_t>(address) - reinterpret_cast<uint64_t>(&now), in_kernel());
 }
-// The host's addresses are its allocator's affair.
+// Host addresses depend on the allocator.
 SIMT_UNTRACED inline void note_address(uint64_t address) {
   if (in_kernel()) note(address, true);
 }
 
-// Far from the construct's own value, and so beyond any error of its: a branch or an address that depends on it should
-// change somewhere. Now and then it is negative or no number.
+// Far from the construct's own value, beyond any error that it may have, so that a dependent branch or address should
+// change somewhere. Some values are negative or NaN.
 template <class T>
 SIMT_UNTRACED T disturbed(const char* what, T value) {
   if (now.disturbed == nullptr || std::strcmp(now.disturbed, what) != 0) return value;
@@ -53,7 +53,7 @@ SIMT_UNTRACED T disturbed(const char* what, T value) {
   random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
   random ^= random >> 32;
   if constexpr (std::is_floating_point_v<T>) {
-    // Builtins, for a function of a header would be traced.
+    // Builtins, because a function from a header would be traced.
     if (random % 16 == 0) return static_cast<T>(__builtin_nan(""));
     const double sign = random % 16 == 1 ? -1 : 1;
     const T factor = static_cast<T>(__builtin_ldexp(sign, static_cast<int>(random >> 8 & 15) * 2 - 15));
@@ -65,7 +65,7 @@ SIMT_UNTRACED T disturbed(const char* what, T value) {
 
 }  // namespace simt::import::trace
 
-// What the compiler calls.
+// Functions that the compiler's instrumentation calls.
 #define SIMT_TRACE_ACCESS(bytes)                                                                                    \
   SIMT_UNTRACED inline void __asan_load##bytes##_noabort(unsigned long p) { simt::import::trace::note_address(p); } \
   SIMT_UNTRACED inline void __asan_store##bytes##_noabort(unsigned long p) { simt::import::trace::note_address(p); }
@@ -81,10 +81,10 @@ SIMT_UNTRACED inline void __asan_storeN_noabort(unsigned long p, unsigned long) 
   simt::import::trace::note_address(p);
 }
 SIMT_UNTRACED inline void __asan_handle_no_return() {}
-// Around the initialisers of a file's variables, such as those of <iostream>.
+// Brackets the initialisers of a file's variables, such as those of <iostream>.
 SIMT_UNTRACED inline void __asan_before_dynamic_init(unsigned long) {}
 SIMT_UNTRACED inline void __asan_after_dynamic_init() {}
-#ifdef __clang__  // whose copies are calls of these
+#ifdef __clang__  // clang calls these for copies
 SIMT_UNTRACED inline void* __asan_memcpy(void* to, const void* from, unsigned long bytes) {
   return __builtin_memcpy(to, from, bytes);
 }

@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: copies that the threads of a group share, and the wait for them.
+// Stands in for CUDA's header of this name: copies shared by the threads of a group, and the wait for them.
 #pragma once
 
 #include "../async_bytes.hpp"
@@ -11,7 +11,7 @@ void memcpy_async(const Group& g, To* to, const From* from, size_t bytes) {
   ::simt::import::copy_share(to, from, bytes, static_cast<unsigned>(g.thread_rank()), static_cast<unsigned>(g.size()));
   ::simt::cp_async_commit();
 }
-// With room for `to_count` elements at `to`.
+// Copies at most `to_count` elements, the room at `to`.
 template <class Group, class T>
 void memcpy_async(const Group& g, T* to, size_t to_count, const T* from, size_t from_count) {
   memcpy_async(g, to, from, (to_count < from_count ? to_count : from_count) * sizeof(T));
@@ -21,7 +21,7 @@ void wait(const Group& g, SIMT_SITE) {
   ::simt::async_wait(0);
   g.sync(site);
 }
-// Up to Stages copies may go on.
+// Waits until at most Stages copies are still in flight.
 template <unsigned Stages, class Group>
 void wait_prior(const Group& g, SIMT_SITE) {
   ::simt::async_wait(Stages);

@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: sums and the like over the lanes of a tile or a coalesced group.
+// Stands in for CUDA's header of this name: reductions over the lanes of a tile or a coalesced group.
 #pragma once
 
 #include "../cooperative_groups.h"

@@ -1,5 +1,5 @@
-// Part of the stand-in for CUDA's cooperative_groups.h: tiles of more than a warp. Their threads meet, and hand values
-// to one another, in a block_tile_memory that the block was made with.
+// Part of the stand-in for CUDA's cooperative_groups.h: tiles of more than a warp. Their threads synchronise and
+// exchange values through the block_tile_memory that the block was made with.
 #pragma once
 
 #include "../cooperative_groups.h"
@@ -8,8 +8,8 @@ namespace cooperative_groups {
 
 struct tile_memory {
   static constexpr unsigned k_tiles = 16;
-  unsigned arrived[k_tiles], round[k_tiles];  // of each tile
-  unsigned char (*values)[16];                // of each thread
+  unsigned arrived[k_tiles], round[k_tiles];  // one per tile
+  unsigned char (*values)[16];                // one per thread
 };
 template <unsigned MaxThreads = 1024>
 struct block_tile_memory : tile_memory {
@@ -29,7 +29,7 @@ block_with_memory this_thread_block(block_tile_memory<MaxThreads>& memory, SIMT_
   return {{}, &memory};
 }
 
-// `Size` threads of a block that lie together; a power of two from 64.
+// `Size` neighbouring threads of a block; a power of two from 64.
 template <unsigned Size>
 class wide_tile {
   static_assert(Size <= 1024 && (Size & (Size - 1)) == 0, "a tile of more than a warp has 64, 128, 256, 512 or 1024");
@@ -75,7 +75,7 @@ class wide_tile {
   }
 
  private:
-  // Calls `use` with a function that gives each rank's value.
+  // Calls `use` with a function that returns the value of a rank.
   template <class T, class Use>
   T with_values(T value, Use use) const {
     static_assert(sizeof(T) <= 16 && std::is_trivially_copyable_v<T>, "a value of at most 16 bytes");

@@ -1,5 +1,5 @@
-// CUB's operations of a block, through its TempStorage in shared memory: to use that again takes a __syncthreads(), as
-// with CUB. The order of a sum is that of the threads.
+// CUB's block operations. They exchange values in TempStorage in shared memory; as with CUB, reusing it needs a
+// __syncthreads(). Sums are in the order of the threads.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class block_values {
   }
 };
 
-// The result is the first thread's.
+// The first thread gets the result.
 template <class T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int = 0>
 class BlockReduce : block_values<T, X * Y * Z> {
   using base = block_values<T, X * Y * Z>;
@@ -137,7 +137,7 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
   void ExclusiveSum(T value, T& result, T& total, SIMT_SITE) {
     ExclusiveScan(value, result, T{}, cub::Sum(), total, site);
   }
-  // Of several items of each thread.
+  // Overload for several items per thread.
   template <int Items, class Op>
   void ExclusiveScan(T (&in)[Items], T (&out)[Items], T initial, Op op, T& total, SIMT_SITE) {
     T own = in[0], before;
@@ -190,8 +190,8 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
   }
 };
 
-// Each item with the one to its left or right. The first item of all, or the last, has none and stays as it is, unless
-// it is given what the tile beside has.
+// Combines each item with its left or right neighbour. The first item of all, or the last, has no neighbour and stays
+// as it is, unless the caller passes the item of the neighbouring tile.
 template <class T, int X, int Y = 1, int Z = 1>
 class BlockAdjacentDifference : block_values<T, X * Y * Z> {
   using base = block_values<T, X * Y * Z>;
@@ -220,7 +220,7 @@ class BlockAdjacentDifference : block_values<T, X * Y * Z> {
   }
 
  private:
-  // `out` may be `in`: the items are taken from the far end.
+  // `out` may be `in`: the items are read from the far end.
   template <int Items, class Out, class Op>
   void left(T (&in)[Items], Out (&out)[Items], Op op, T* before, const ::simt::call_site& site) {
     const int thread = linear_thread<X, Y, Z>();
@@ -369,7 +369,7 @@ void StoreDirectStriped(int thread, To to, T (&items)[Items], int valid = 1 << 3
     if (thread + i * Threads < valid) to[thread + i * Threads] = items[i];
 }
 
-// Of the ways to load and store only the arrangement is modelled: none of them needs its TempStorage here.
+// Algorithms of load and store differ only in their arrangement here; none of them needs its TempStorage.
 template <class T, int X, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int = 0>
 class BlockLoad {
  public:

@@ -1,8 +1,8 @@
-// Stands in for CUB's header of this name: the operations of warps, blocks and whole arrays that are used most. What is
-// not here is unknown to the compiler, which names it.
+// Stands in for CUB's header of this name: the most used operations of warps, blocks and whole arrays. For any other
+// operation the compiler reports an unknown name.
 #pragma once
 
-#include <chrono>  // CUB's own brings it and the 16-bit types, and there are programs that rely on that
+#include <chrono>  // programs rely on CUB's header to include this and the 16-bit types
 
 #include "../cuda_bf16.h"
 #include "../cuda_fp16.h"

@@ -1,5 +1,5 @@
-// CUB's operations of a whole array: done by the host in the call's stream, in the order of the items. A first call
-// with a null `storage` asks for its size, as with CUB.
+// CUB's operations on a whole array: the host does them in the call's stream, in the order of the items. As with CUB, a
+// first call with a null `storage` returns its size.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace cub {
 
-// True if the call only asks for the size, which is then returned.
+// Returns true, and the size, if the call only asks for the size.
 inline bool asks_for_size(void* storage, size_t& bytes) {
   if (storage == nullptr) bytes = 1;
   return storage == nullptr;
 }
-// The host has written what only kernels are seen to write.
+// Marks as written what the host wrote, because the detector observes only kernels.
 template <class Pointer>
 void written(Pointer p, size_t items) {
   if constexpr (std::is_pointer_v<Pointer>) ::simt::mark_initialized(p, items * sizeof(*p));
@@ -39,7 +39,7 @@ inline cudaError_t refuse_overlap(const char* function, const char* arrays, cons
                                 cudaErrorInvalidValue);
 }
 
-// Does the work as an operation of the stream.
+// Enqueues the work in the stream.
 template <class Work>
 cudaError_t in_stream(const char* name, const ::simt::import::site& where, cudaStream_t stream, Work work) {
   ::simt::import::enqueue({name, where, ::simt::import::on(stream)}, [work]() mutable { work(); });
@@ -103,7 +103,7 @@ struct DeviceReduce {
 };
 
 struct DeviceScan {
-  // In place is allowed, and nothing between.
+  // The ranges may be equal or disjoint.
   template <class In, class Out>
   static bool overlaps_in_part(In in, Out out, int64_t items) {
     if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out>)

@@ -72,7 +72,7 @@ struct Traits {
   static T Max() { return std::numeric_limits<T>::max(); }
 };
 
-// The keys' order as unsigned integers: what a radix sort goes by.
+// Maps keys to unsigned integers of the same order, by which a radix sort compares.
 template <class Key>
 auto radix_bits(Key key) {
   using bits = std::conditional_t<
@@ -85,7 +85,7 @@ auto radix_bits(Key key) {
   if constexpr (std::is_integral_v<Key>) return static_cast<bits>(b ^ sign);
   return static_cast<bits>(b & sign ? ~b : b | sign);
 }
-// True if the bits [begin, end) of a come before those of b.
+// True if the bits [begin, end) of a are less than those of b.
 template <class Key>
 bool radix_less(Key a, Key b, int begin, int end) {
   const int bits = end - begin;

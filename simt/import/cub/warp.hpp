@@ -1,4 +1,4 @@
-// CUB's operations of a warp, or of `Threads` lanes of one that lie together: by shuffles, as CUB's own.
+// CUB's operations of a warp, or of `Threads` neighbouring lanes of one. Like CUB's own they use shuffles.
 #pragma once
 
 #include "../cooperative_groups.h"
@@ -24,7 +24,7 @@ T from(T v, unsigned rank, const ::simt::call_site& site) {
 }
 }  // namespace lanes
 
-// The result is the first lane's.
+// The first lane gets the result.
 template <class T, int Threads = 32, int = 0>
 class WarpReduce {
  public:

@@ -1,5 +1,5 @@
-// Stands in for the header of this name that NVIDIA's samples share: what checks results of CUDA's functions, and
-// chooses a device.
+// Stands in for the header of this name that NVIDIA's samples share: checks of CUDA's return codes, and the choice of
+// a device.
 #pragma once
 
 #include <cstdio>
@@ -44,7 +44,7 @@ inline void __getLastCudaError(const char* text, const char* file, int line) {
 #endif
 inline int ftoi(float x) { return static_cast<int>(x >= 0 ? x + 0.5f : x - 0.5f); }
 
-// Cores of a multiprocessor of compute capability 5 and later; 128 of those that are not known.
+// Returns the cores of a multiprocessor of compute capability 5 or later; 128 for unknown ones.
 inline int _ConvertSMVer2Cores(int major, int minor) {
   return major == 6 && minor == 0 ? 64 : major == 7 || (major == 8 && minor == 0) ? 64 : 128;
 }

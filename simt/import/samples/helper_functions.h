@@ -12,7 +12,7 @@
 #include "helper_string.h"
 #include "helper_timer.h"
 
-// Whether no element differs by more than epsilon, but for a share of them.
+// True if no element differs by more than epsilon, except for a given share of them.
 template <class T>
 bool compareData(const T* reference, const T* data, unsigned count, T epsilon, float share = 0) {
   unsigned apart = 0;
@@ -21,7 +21,7 @@ bool compareData(const T* reference, const T* data, unsigned count, T epsilon, f
         !(std::fabs(static_cast<double>(reference[i]) - static_cast<double>(data[i])) <= static_cast<double>(epsilon));
   return static_cast<float>(apart) <= share * static_cast<float>(count);
 }
-// Whether the difference has at most epsilon times the reference's Euclidean length.
+// True if the norm of the difference is at most epsilon times the reference's Euclidean norm.
 inline bool sdkCompareL2fe(const float* reference, const float* data, unsigned count, float epsilon) {
   double error = 0, length = 0;
   for (unsigned i = 0; i < count; ++i) {

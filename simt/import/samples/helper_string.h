@@ -12,7 +12,7 @@
 
 namespace simt::import::samples {
 
-// What follows the name and "=" in the last argument of that name; nullptr if there is none.
+// Returns the text after the name and "=" in the last argument of that name, or nullptr.
 inline const char* value_of(int argc, const char** argv, const char* name) {
   const char* found = nullptr;
   for (int i = 1; i < argc; ++i) {
@@ -51,7 +51,7 @@ bool getCmdLineArgumentValue(int argc, const char** argv, const char* name, T* v
   *value = static_cast<T>(std::strtod(text, nullptr));
   return true;
 }
-// The path of a data file, which is looked for here, in "data" and beside the program; nullptr if there is none.
+// Returns the path of a data file: here, in "data", or beside the program; nullptr if there is none.
 inline char* sdkFindFilePath(const char* name, const char* program) {
   std::string folder = program == nullptr ? "" : program;
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);

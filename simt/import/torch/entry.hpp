@@ -1,5 +1,5 @@
-// A call of a function that takes and returns tensors of PyTorch, from pointers and to pointers: for the function that
-// the command writes behind a source from a Python file (command/candidates/inline_source.cpp).
+// Calls a function that takes and returns PyTorch tensors, with tensors made from pointers. Used by the function that
+// the command appends to a source from a Python file (command/candidates/inline_source.cpp).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace simt::import {
 
-// A tensor in memory that is its caller's.
+// A tensor in memory of the caller.
 template <class T>
 at::Tensor tensor_at(T* data, const at::IntArrayRef& sizes) {
   using element = std::remove_const_t<T>;
@@ -19,7 +19,7 @@ at::Tensor tensor_at(T* data, const at::IntArrayRef& sizes) {
                     c10::scalar_type_of<element>());
 }
 
-// Copies results to where the caller wants them. Throws where their number, elements or types are others.
+// Copies results to the caller's outputs. Throws if their number, elements or types differ from those.
 inline void take(std::vector<at::Tensor> wanted, const std::vector<at::Tensor>& results) {
   TORCH_CHECK(wanted.size() == results.size(), "the call returns ", results.size(), " tensors, must return ",
               wanted.size());

@@ -1,5 +1,5 @@
 // The part of PyTorch that CUDA sources of extensions use on the host: dense tensors in the emulated device's memory,
-// their sizes, types and pointers, how they are made, and checks. Nothing here computes: an operation of PyTorch on
+// their sizes, types and pointers, their creation, and checks. There is no arithmetic: an operation of PyTorch on
 // tensors (torch::sum, a + b) does not compile.
 #pragma once
 
@@ -109,7 +109,7 @@ class TensorOptions {
   Device device_;
 };
 
-// Sizes: of a list, a vector or another tensor.
+// Sizes from a list, a vector or another tensor.
 class IntArrayRef {
  public:
   IntArrayRef() = default;
@@ -145,7 +145,7 @@ namespace at {
 
 using namespace c10;
 
-// A dense tensor: sizes, a type, and memory of its own or of another.
+// A dense tensor: sizes, a type, and memory of its own or shared with another.
 class Tensor {
  public:
   Tensor() = default;
@@ -184,7 +184,7 @@ class Tensor {
   Tensor detach() const { return *this; }
   Tensor cuda() const { return *this; }
 
-  // Of another shape, in the same memory.
+  // Returns a tensor of another shape in the same memory.
   Tensor view(const IntArrayRef& sizes) const {
     std::vector<int64_t> list = sizes.vec();
     int64_t known = 1, unknown = -1;
@@ -263,7 +263,7 @@ class Tensor {
   bool is_defined_ = false;
 };
 
-// Unwritten memory, which the detector knows to be that.
+// Memory that the detector knows to be unwritten.
 inline Tensor empty(const IntArrayRef& sizes, const TensorOptions& options = {}) {
   int64_t bytes = elementSize(options.type());
   for (const int64_t n : sizes) bytes *= n;
@@ -290,7 +290,7 @@ constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA;
 
 namespace cuda {
 
-// The stream that a trial listens to.
+// The trial's stream.
 struct CUDAStream {
   cudaStream_t stream() const { return nullptr; }
   operator cudaStream_t() const { return nullptr; }
@@ -354,7 +354,7 @@ inline TensorOptions device(DeviceType d) { return TensorOptions(d); }
 #define AT_CUDA_CHECK(call) C10_CUDA_CHECK(call)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
 
-// The body once for each type, as a function that is given the name `scalar_t`.
+// Expands the body once for each type, as a function with the name `scalar_t` for it.
 #define SIMT_TORCH_CASE(type, scalar, ...) \
   case type: {                             \
     using scalar_t = scalar;               \
@@ -376,7 +376,7 @@ inline TensorOptions device(DeviceType d) { return TensorOptions(d); }
   SIMT_TORCH_DISPATCH(type, name,                                       \
                       SIMT_TORCH_FLOATING(__VA_ARGS__) SIMT_TORCH_HALF(__VA_ARGS__) SIMT_TORCH_BFLOAT(__VA_ARGS__))
 
-// What a source lists for Python is read from its text. The body is never instantiated.
+// The command reads the Python bindings from the text of the source. The body is never instantiated.
 #ifndef TORCH_EXTENSION_NAME
 #define TORCH_EXTENSION_NAME extension
 #endif

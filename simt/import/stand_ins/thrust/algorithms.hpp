@@ -1,4 +1,4 @@
-// Algorithms of Thrust: the host does each in the order of its elements, as work of the stream that the policy names,
+// Algorithms of Thrust. The host does each in the order of its elements, as work of the stream that the policy names,
 // and waits for it.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace thrust {
 
-// Work::run(arguments...), in place, where a policy may be the first argument.
+// Calls Work::run(arguments...), where the first argument may be a policy.
 template <class Work>
 struct algorithm {
   template <class First, class... Rest>
@@ -43,7 +43,7 @@ namespace work {
 template <class Iterator>
 using value_of = typename std::iterator_traits<in_place_t<Iterator>>::value_type;
 
-// What the host wrote to [first, last) kernels may read. Returns the end, as the caller's kind of iterator.
+// Marks [first, last) as written, since the host wrote it. Returns the end, as the caller's kind of iterator.
 template <class Iterator>
 Iterator written(const Iterator& first, in_place_t<Iterator> last) {
   const auto begin = in_place(first);
@@ -52,12 +52,12 @@ Iterator written(const Iterator& first, in_place_t<Iterator> last) {
     if (n > 0) ::simt::mark_initialized(begin, static_cast<size_t>(n) * sizeof(*begin));
   return first + n;
 }
-// A place in [first, ...), as the caller's kind of iterator.
+// Returns a position in [first, ...), as the caller's kind of iterator.
 template <class Iterator>
 Iterator place(const Iterator& first, in_place_t<Iterator> at) {
   return first + (at - in_place(first));
 }
-// The values of [first, last).
+// Returns the values of [first, last).
 template <class I>
 std::deque<value_of<I>> copied(I first, I last) {
   return {in_place(first), in_place(last)};
@@ -163,7 +163,7 @@ struct exclusive_scan {
   static Out run(I first, I last, Out out, T sum = {}, Op op = {}) {
     auto to = in_place(out);
     for (auto i = in_place(first); i != in_place(last); ++i, ++to) {
-      const value_of<I> own = *i;  // may lie where the result does
+      const value_of<I> own = *i;  // the result may overwrite it
       *to = sum;
       sum = op(sum, own);
     }
@@ -443,7 +443,7 @@ struct reverse {
   }
 };
 
-// Of one value, or of each of a range.
+// Overloads for one value, and for each value of a range.
 template <class Bound>
 struct search {
   template <class I, class T, class = std::enable_if_t<!std::is_same_v<I, T>>>

@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name: pointers to device memory, whose elements the host reads by copies.
+// Stands in for Thrust's header of this name: pointers to device memory. The host reads their elements by copies.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace thrust {
 template <class T>
 class device_ptr;
 
-// An element of device memory; a read or a write by the host waits for the default stream, as a copy does.
+// An element of device memory. An access by the host waits for the default stream, as a copy does.
 template <class T>
 class device_reference {
  public:

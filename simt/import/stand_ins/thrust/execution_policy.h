@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name: where an algorithm runs, of which the stream alone counts.
+// Stands in for Thrust's header of this name: execution policies, of which only the stream has an effect.
 #pragma once
 
 #include "../../cuda_runtime.h"

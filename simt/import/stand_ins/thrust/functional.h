@@ -1,11 +1,11 @@
-// Stands in for Thrust's header of this name: what algorithms combine values with.
+// Stands in for Thrust's header of this name: function objects by which algorithms combine values.
 #pragma once
 
 #include <functional>
 
 namespace thrust {
 
-// `name<T>` and `name<>`, as the standard's of the same meaning.
+// `name<T>` and `name<>`, as in the standard library.
 template <class T = void>
 struct plus : std::plus<T> {};
 template <class T = void>

@@ -8,7 +8,7 @@
 
 namespace thrust {
 
-// Its iterators are pointers.
+// Pointers serve as iterators.
 template <class T, class = void>
 class host_vector {
   using stored = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;

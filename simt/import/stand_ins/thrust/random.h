@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name. Numbers of a distribution are not Thrust's.
+// Stands in for Thrust's header of this name. The numbers of a distribution differ from Thrust's.
 #pragma once
 
 #include <random>

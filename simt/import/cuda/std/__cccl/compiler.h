@@ -1,5 +1,5 @@
-// The toolkit's own header of this name, which tells libcu++ and Thrust what compiles them: here the host's compiler.
-// Thrust's algorithms then run on the host, when they are called, in memory that kernels see as the device's.
+// Replaces the toolkit's header of this name, by which libcu++ and Thrust recognise the compiler: here the host's.
+// Thrust's algorithms then run on the host at their call, in the emulated device's memory.
 #pragma once
 
 #define CCCL_DISABLE_FP16_SUPPORT

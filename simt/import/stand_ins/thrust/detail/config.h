@@ -1,4 +1,4 @@
-// Where no toolkit has Thrust's headers. Its name says that algorithms of Thrust run on the host.
+// Used if no toolkit has Thrust's headers. Its name says that algorithms of Thrust run on the host.
 #pragma once
 
 #define SIMT_THRUST_STANDS_IN 1

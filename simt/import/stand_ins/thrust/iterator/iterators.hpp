@@ -1,5 +1,5 @@
-// Iterators of Thrust that compute what they point to. Pointers to device memory in them are raw: algorithms, which run
-// on the host, read their elements in place.
+// Iterators of Thrust that compute their elements. They contain raw pointers to device memory, because algorithms run
+// on the host and read elements in place.
 #pragma once
 
 #include <iterator>
@@ -20,7 +20,7 @@ T* in_place(device_ptr<T> p) {
 template <class Iterator>
 using in_place_t = decltype(in_place(std::declval<Iterator>()));
 
-// Steps and comparisons of an iterator that counts; Self::at(i) is its element i places on.
+// Steps and comparisons of an iterator with a position; Self::at(i) is the element i positions further on.
 template <class Self, class Value, class Reference>
 class counted {
  public:
@@ -93,7 +93,7 @@ constant_iterator<T> make_constant_iterator(T value, std::ptrdiff_t at = 0) {
   return constant_iterator<T>(value, at);
 }
 
-// What is written there is lost.
+// A value written here is discarded.
 struct anything {
   template <class T>
   const anything& operator=(const T&) const {
@@ -159,7 +159,7 @@ class zip_iterator<std::tuple<Iterators...>>
   place_type at(std::ptrdiff_t by) const {
     return std::apply([by](const auto&... i) { return place_type(*(i + by)...); }, all_);
   }
-  // Where the first of them is: distances are its.
+  // The position of the first of them, which determines distances.
   std::ptrdiff_t origin() const {
     const auto& first = std::get<0>(all_);
     if constexpr (std::is_pointer_v<std::decay_t<decltype(first)>>)

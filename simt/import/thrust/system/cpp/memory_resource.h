@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name: the memory of its device vectors is device memory.
+// Stands in for Thrust's header of this name: Thrust's device vectors get device memory.
 #pragma once
 
 #include <new>
@@ -15,7 +15,7 @@ namespace system {
 namespace cpp {
 namespace detail {
 
-// What the host writes there by Thrust nobody observes, as with managed memory.
+// The host's writes through Thrust are not observed, as with managed memory.
 class device_memory final : public thrust::mr::memory_resource<> {
  public:
   void* do_allocate(std::size_t bytes, std::size_t) override {

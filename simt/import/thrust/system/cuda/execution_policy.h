@@ -1,11 +1,11 @@
-// Stands in for Thrust's header of this name: the work is done by the host when it is called.
+// Stands in for Thrust's header of this name: the host does the work at the call.
 #pragma once
 
 #include <thrust/execution_policy.h>
 
 #include "../../../cuda_runtime.h"
 
-#ifndef SIMT_THRUST_STANDS_IN  // which has it
+#ifndef SIMT_THRUST_STANDS_IN  // the stand-in defines it already
 THRUST_NAMESPACE_BEGIN
 namespace cuda {
 struct par_t : std::decay_t<decltype(thrust::cpp::par)> {

@@ -1,4 +1,4 @@
-// Stands in for Thrust's header of this name: thrust::malloc gives device memory.
+// Stands in for Thrust's header of this name: thrust::malloc returns device memory.
 #pragma once
 
 #include <thrust/detail/config.h>
