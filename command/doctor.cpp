@@ -122,7 +122,7 @@ std::vector<door> doors_of(const std::string& lacks_emulated) {
           {"report", jinja},
           {"report, with plots", either(jinja, pictures)},
           {"explain --plot", pictures},
-          {"mcp", lacks_module("python3", "mcp", "the wheel with pip install 'warpcheck[mcp]'")},
+          {"mcp", lacks_module("python3", "mcp", "it with pip install 'mcp>=2.3,<3'")},
           {"ci/test with compute-sanitizer",
            is_on_path("compute-sanitizer") ? gpu : "compute-sanitizer is missing; install the CUDA Toolkit"}};
 }

@@ -113,7 +113,7 @@ def main() -> None:
 def serve_agents(arguments: Sequence[str]) -> None:
     if importlib.util.find_spec("mcp") is None:
         print(
-            "warpcheck: mcp: the package mcp is missing; install it with pip install 'warpcheck[mcp]', "
+            "warpcheck: mcp: the package mcp is missing; install it with pip install 'mcp>=2.3,<3', "
             "with Python 3.10 or later",
             file=sys.stderr,
         )

@@ -485,7 +485,7 @@ class Agent(unittest.TestCase):
             "import sys; sys.argv = ['warpcheck', 'mcp']; from warpcheck.command import main; main()", env=environment,
         )  # fmt: skip
         self.assertEqual((said.returncode, said.stdout), (3, ""))
-        self.assertIn("pip install 'warpcheck[mcp]'", said.stderr)
+        self.assertIn("pip install 'mcp>=2.3,<3'", said.stderr)
 
 
 class Action(unittest.TestCase):
