@@ -51,7 +51,7 @@ struct program {
   std::map<const void*, kernel_by_address> kernels;  // kernels whose names were converted to void*
   std::map<const char*, size_t> registered;          // host memory: bytes
   std::vector<std::function<void()>> children;       // launches made by kernels, which run after the present launch
-  // Constructs that ran and whose results differ from a GPU's bits. An array, because kernels add to it, and the code of
+  // Constructs that ran and whose results differ from a GPU's bits. An array, because kernels add to it, and code of
   // a vector is instrumented.
   const char* approximated[256] = {};
   size_t approximations = 0, approximations_reported = 0;
