@@ -47,8 +47,6 @@ def peers_of(entry):
     for name, us in entry.items():
         if name.startswith("us of "):
             peers[name[len("us of "):]] = {"us": round(us, 2)}
-        elif name.endswith(" us") and us > 0:  # of matmul_bench
-            peers[name.removesuffix(" us")] = {"us": round(us, 2)}
     if "peer_us" in entry:
         fastest = entry["label"].split(" peer:")[1]
         peers[fastest]["ratio"] = [round(entry[key], 4) for key in ("ratio_to_peer", "ratio_low", "ratio_high")]
@@ -56,18 +54,16 @@ def peers_of(entry):
 
 
 def measured(entry):
-    """How near a row is to its limit: bytes to a copy's time, products of f32 to the rate of FMAs from registers. Of
-    sequences, the time of a step."""
-    if "us_per_step" in entry:
-        return {"us_per_step": round(entry["us_per_step"], 3)}
-    if "tflops" not in entry:
-        return {"GBps": round(entry["GBps"], 1), "limit_us": round(entry["limit_us"], 2),
-                "fraction_of_limit": round(entry["fraction_of_limit"], 4)} | \
-            {key: round(entry[key], 4) for key in OWN if key in entry}
-    made = {"tflops": round(entry["tflops"], 1)}
-    if "/ieee/" in entry["name"]:
-        made["fraction_of_limit"] = round(entry["tflops"] / entry["fma_limit_tflops"], 4)
-    return made
+    """A row's rate, by the bytes that it moves, its operations or the steps of a sequence; its limit, and what it has
+    of its own."""
+    made = {}
+    for key, digits in (("us_per_step", 3), ("tflops", 1), ("GBps", 1)):
+        if key in entry:
+            made = {key: round(entry[key], digits)}
+            break
+    made |= {key: round(entry[key], digits) for key, digits in (("limit_us", 2), ("fraction_of_limit", 4))
+             if key in entry}
+    return made | {key: round(entry[key], 4) for key in OWN if key in entry}
 
 
 def make(options):
@@ -100,7 +96,7 @@ def make(options):
 
 
 # How peers that are candidate libraries write their names.
-SPELLED = {"cublas": "cuBLAS", "cudnn": "cuDNN", "cub": "CUB"}
+SPELLED = {"cublas": "cuBLAS", "cublas_bf16x9": "cuBLAS BF16x9", "cutlass": "CUTLASS", "cudnn": "cuDNN", "cub": "CUB"}
 
 
 COLUMNS = {"GBps": ("GB/s", ".0f"), "GB/s": ("GB/s", ".1f"), "median_us": ("us", ".1f"), "read_us": ("read us", ".1f"),
@@ -118,8 +114,9 @@ def peers_in(row):
 
 
 def compares(row, peer):
-    """Whether a peer of a product has its precision: cuBLAS f32 has that of f32 in parts, cuBLAS bf16 of 16 bits."""
-    if "tflops" not in row:
+    """Whether a peer computes what the row does. Of these names are cuBLAS' products in each precision, which stand
+    beside every row of an older baseline: cuBLAS f32 has that of f32 in parts, cuBLAS bf16 of 16 bits."""
+    if not peer.startswith(("cuBLAS ", "CUTLASS ")):
         return True
     return "tf32" not in peer and ("bf16" in peer) == (row["name"].split("/")[1] in ("f16", "bf16"))
 

@@ -91,6 +91,18 @@ class Baseline(unittest.TestCase):
         self.assertEqual(lines[-2], "| 8x32 | warp | 125.0 | 4000 | 0.800 | 60.2 | 1.25 | - | - | - | - |")
         self.assertEqual(lines[-1], "| 9x32 | warp | 250.0 | 4000 | 0.400 | - | - | - | - | - | - |")
 
+    def test_table_of_products_and_of_sequences(self):
+        product = row("matmul/ieee/8x8x8", 125.0, {"cublas": 100.0}, (1.25, 1.24, 1.26)) | {"tflops": 50.04}
+        made = self.make(self.write("ours.json", output(product)))["rows"][0]
+        self.assertEqual((made["tflops"], made["fraction_of_limit"], "GBps" in made), (50.0, 0.8, False))
+        lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
+        self.assertIn("| us | TFLOP/s | fraction |", lines[3])
+        self.assertIn("| 125.0 | 50.0 | 0.800 | cuBLAS | 100.0 | 1.250 (1.240-1.260) |", lines[-1])
+        self.make(self.write("ours.json", output(row("gru/8x8/forward", 125.0) | {"us_per_step": 15.625})))
+        lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
+        self.assertIn("| us | us a step | fraction |", lines[3])
+        self.assertIn("| 125.0 | 15.625 | 0.800 |", lines[-1])
+
     def test_page_of_a_folder(self):
         os.mkdir(self.path("gpu"))
         head = {"gpu": "a GPU, driver 1", "driver": "1.2.3", "commit": "abc", "date": "2026-01-02"}

@@ -5,6 +5,7 @@
 #include "bench/device_timing.hpp"
 #include "bench/limits.hpp"
 #include "bench/own_runs.hpp"
+#include "bench/product_limits.hpp"
 
 namespace warpcheck::bench {
 namespace {
@@ -33,6 +34,19 @@ void reset_cache_policy(cudaStream_t stream) {
 bool has_exchange(const traffic& t) {
   constexpr size_t k_of_block = 4096 * sizeof(float);  // 1024 threads with a vector each
   return t.slice > k_of_block && t.in <= size_t{1} << 20 && std::has_single_bit(t.in) && std::has_single_bit(t.slice);
+}
+
+std::optional<device_limit> limit_of_product(const engine::product_work& work, size_t flush_bytes,
+                                             cudaStream_t stream) {
+  if (work.rate == engine::product_rate::f32) {
+    const auto [run, of_run] = multiply_adds(stream);
+    return device_limit{"FMAs", run, work.flop() * work.parts / of_run};
+  }
+  const bool is_tf32 = work.rate == engine::product_rate::tf32;
+  const auto run = tensor_product(is_tf32 ? product_operand::tf32 : product_operand::bf16, work.m, work.n, work.k,
+                                  flush_bytes, stream);
+  if (!run) return std::nullopt;
+  return device_limit{is_tf32 ? "cuBLAS tf32" : "cuBLAS bf16", run, work.products * work.parts};
 }
 
 }  // namespace
@@ -77,18 +91,16 @@ device_timing cuda_timing(void* given) {
     // Most of what a selection's call reads lies in no slot.
     if (ring->input_bytes() < bytes)
       ring = std::make_shared<buffer_ring>(bytes, t.copies() ? bytes : sizeof(uint4), flush_bytes);
-    limit found;
-    if (has_exchange(t)) {
-      found = fastest_exchange(*ring, bytes, t.slice, t.copies(), k_cuda_repeats / 2, stream);
-    } else {
-      limit& once = (*known)[{t.copies(), bytes}];
-      if (once.us == 0)
-        once = t.copies() ? fastest_copy(*ring, bytes, k_cuda_repeats / 2, stream)
-                          : fastest_read(*ring, bytes, k_cuda_repeats / 2, stream);
-      found = once;
-    }
-    return device_limit{found.by, [found, ring](int i) { found.run(*ring, i); }};
+    const bool exchanges = has_exchange(t);
+    limit of_row;
+    limit& found = exchanges ? of_row : (*known)[{t.copies(), bytes}];
+    if (found.us == 0)
+      found = exchanges    ? fastest_exchange(*ring, bytes, t.slice, t.copies(), k_cuda_repeats / 2, stream)
+              : t.copies() ? fastest_copy(*ring, bytes, k_cuda_repeats / 2, stream)
+                           : fastest_read(*ring, bytes, k_cuda_repeats / 2, stream);
+    return device_limit{found.by, [found, ring](int i) { found.run(*ring, i); }, t.share()};
   };
+  timing.product_limit = [=](const engine::product_work& work) { return limit_of_product(work, flush_bytes, stream); };
   timing.own = [=](const std::string& op, const std::vector<const warpcheck_call*>& calls) {
     return op == "histogram"    ? histogram_runs(calls, stream)
            : op == "best_split" ? best_split_runs(calls, stream)

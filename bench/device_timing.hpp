@@ -11,6 +11,7 @@
 
 #include "abi/candidate.h"
 #include "bench/timed_run.hpp"
+#include "properties/engine/cases/description.hpp"
 
 namespace warpcheck::bench {
 
@@ -38,10 +39,11 @@ struct traffic {
   double share() const { return static_cast<double>(in + out) / static_cast<double>(of_limit() * (copies() ? 2 : 1)); }
 };
 
-// The fastest way that the device has to move as much, and execution i of it.
+// The fastest way that the device has to do as much, and execution i of it, which is to be multiplied by `times`.
 struct device_limit {
   std::string by;
   std::function<void(int i)> run;
+  double times = 1;
 };
 
 // What an operator has of its own that is timed in turn with its call: a limit, or a part of the call. Execution i is
@@ -70,6 +72,7 @@ struct device_timing {
   // Takes back what a callee may have set to be faster than its calls: lines that persist in a cache.
   std::function<void()> reset;
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;
+  std::function<std::optional<device_limit>(const engine::product_work&)> product_limit;
   // Of the operator; `calls` of the slots outlive the runs.
   std::function<std::vector<own_run>(const std::string& op, const std::vector<const warpcheck_call*>& calls)> own;
   std::function<std::optional<double>()> launch_us;

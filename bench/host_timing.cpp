@@ -68,6 +68,7 @@ device_timing host_timing(const warpcheck_device_api& api, std::function<void()>
   timing.floor_us = [](const traffic&) { return 0.0; };
   timing.reset = [] {};
   timing.limit = [](const slots&, const traffic&) { return std::optional<device_limit>(); };
+  timing.product_limit = [](const engine::product_work&) { return std::optional<device_limit>(); };
   timing.own = [](const auto&, const auto&) { return std::vector<own_run>(); };
   timing.launch_us = [] { return std::optional<double>(); };
   return timing;

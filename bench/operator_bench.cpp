@@ -121,10 +121,19 @@ std::vector<peer> peers_of(const program& p, timed_call& call) {
   return able;
 }
 
+// Products of matrices; of a matrix and a vector the limit is to read the matrix.
+std::optional<device_limit> limit_of(const program& p, const bench_row& row, const timed_call& call,
+                                     const traffic& moved) {
+  if (p.described.bench.work)
+    if (const product_work work = p.described.bench.work(row); work.m > 1 && work.n > 1)
+      return p.device->timing.product_limit(work);
+  return p.device->timing.limit(call.memory(), moved);
+}
+
 // All that takes turns in a row: what is measured, then its limit, what the operator has of its own, and peers.
 struct row_runs {
-  row_runs(const program& p, timed_call& call, const traffic& moved)
-      : limit(p.device->timing.limit(call.memory(), moved)),
+  row_runs(const program& p, const bench_row& row, timed_call& call, const traffic& moved)
+      : limit(limit_of(p, row, call, moved)),
         own(p.device->timing.own(p.described.op, call.calls())),
         subject(call, *p.device, *p.subject),
         peers(peers_of(p, call)) {
@@ -162,7 +171,7 @@ measurement measure(program& p, const bench_row& row) {
   result.row = &row;
   result.name = name_of(p.described, row);
   call.verify(*p.subject);
-  const row_runs runs(p, call, moved);
+  const row_runs runs(p, row, call, moved);
   const std::vector<std::vector<double>> all = p.device->timing.in_turn(runs.all);
 
   result.times = all[0];
@@ -173,7 +182,7 @@ measurement measure(program& p, const bench_row& row) {
   result.gbps = static_cast<double>(moved.in + moved.out) / result.us * 1e-3;
   size_t next = 1;
   if (runs.limit) {
-    result.limit_us = median(all[next++]) * moved.share();
+    result.limit_us = median(all[next++]) * runs.limit->times;
     result.limit_by = runs.limit->by;
   }
   for (const own_run& each : runs.own) result.own.emplace_back(each.name, median(all[next++]));
@@ -213,6 +222,10 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
   state.SetBytesProcessed(static_cast<int64_t>(m.times.size() * (moved.in + moved.out)));
   state.counters["median_us"] = m.us;
   state.counters["GBps"] = m.gbps;
+  const bench_list& listed = p.described.bench;
+  if (listed.work) state.counters["tflops"] = listed.work(row).flop() / m.us * 1e-6;
+  if (const std::string& steps = listed.steps; !steps.empty())
+    state.counters["us_per_step"] = m.us / static_cast<double>(row.of.at(steps));
   if (m.limit_us > 0) {
     state.counters["fraction_of_limit"] = m.fraction();
     state.counters["limit_us"] = m.limit_us;
@@ -343,12 +356,27 @@ std::vector<const bench_row*> rows_of(const program& p) {
   return rows;
 }
 
-// A row as a user writes it: a size for each extent that a call is free to choose, and perhaps a type.
+// Of a workspace, which a candidate takes itself where a call has none.
+constexpr const char *k_workspace = "work", *k_workspace_extent = "work_bytes";
+
+// A row as a user writes it: a size for each extent that a call is free to choose, and perhaps a type. All else is as
+// in the first row of the description.
 bench_row parse_row(const description& d, const std::string& text) {
+  const bench_row& like = d.bench.rows.front();
   bench_row row;
+  row.form = like.form;
+  row.property = like.property;
+  row.tensors = like.tensors;
+  row.scalars = like.scalars;
+  row.fills = like.fills;
   std::string extents;
-  for (const extent_info& e : d.extents)
-    if (!e.derived) extents += (extents.empty() ? "" : ", ") + e.name;
+  for (const extent_info& e : d.extents) {
+    if (e.derived) continue;
+    if (e.name == k_workspace_extent)
+      row.tensors.erase(k_workspace);
+    else
+      extents += (extents.empty() ? "" : ", ") + e.name;
+  }
   const auto refuse_row = [&](const std::string& problem) {
     throw usage_error(
         fmt::format("--row: '{}' {}; {} takes a size of each of {}, and type=f32, say", text, problem, d.op, extents));
@@ -373,7 +401,8 @@ bench_row parse_row(const description& d, const std::string& text) {
     row.of[name] = size;
   }
   for (const extent_info& e : d.extents)
-    if (!e.derived && !row.of.contains(e.name)) refuse_row(fmt::format("has no size of {}", e.name));
+    if (!e.derived && e.name != k_workspace_extent && !row.of.contains(e.name))
+      refuse_row(fmt::format("has no size of {}", e.name));
   return row;
 }
 

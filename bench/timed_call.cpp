@@ -43,12 +43,21 @@ warpcheck_status answer(warpcheck_call* call) {
   return WARPCHECK_OK;
 }
 
-trial_case case_of(const description& d, const bench_row& row, const sizes& of) {
+trial_case case_of(const description& d, const bench_row& row) {
   target t;
   t.op = d.op;
   t.device = "cuda";
   t.type = row.type;
-  trial_case c = make_case(d, t, of, row.fills, row.form);
+  std::map<std::string, recipe> fills = row.fills;
+  const call_form& form = d.forms[row.form];
+  for (const tensor_info& info : form.tensors)
+    if (d.lists_all_tensors) fills.try_emplace(info.name);
+  trial_case c = make_case(d, t, row.of, std::move(fills), row.form);
+  for (tensor_spec& x : c.tensors)
+    if (d.lists_all_tensors && form.find(x.name)->is_optional && !row.tensors.contains(x.name)) {
+      x.shape.assign(x.shape.size(), 0);
+      x.ld = 0;
+    }
   for (const auto& [name, type] : row.tensors) {
     if (tensor_spec* const there = c.find(name))
       there->type = type;
@@ -56,20 +65,20 @@ trial_case case_of(const description& d, const bench_row& row, const sizes& of) 
       add_tensor(c, name, type);
   }
   for (const auto& [name, value] : row.scalars) set_knob(c, name, value);
-  reshape(d, c, of);
+  reshape(d, c, row.of);
   return c;
 }
 
 const property& judge_of(const description& d, const bench_row& row) {
-  return find_property(d.op, row.property.empty() ? "within-error-bound" : row.property);
+  return find_property(d.op, row.property.empty() ? d.bench.property : row.property);
 }
 
-// The case as its property has it judged; the candidate is named by then.
-trial_case judged_case(const description& d, const bench_row& row, const sizes& of) {
+// The row's case as its property has it judged; the candidate is named by then.
+trial_case judged_case(const description& d, const bench_row& row) {
   // A process measures one operator.
   static const listed_operator measured(operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
   name_candidate(k_measured, measured);
-  trial_case c = case_of(d, row, of);
+  trial_case c = case_of(d, row);
   c.property = judge_of(d, row).name;
   c.knobs["device"] = "cpu";
   c.knobs["candidate"] = k_measured;
@@ -98,7 +107,7 @@ std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_r
     asked.emplace(call, std::move(inputs));
     throw trial_over{};
   };
-  trial t(judged_case(d, row, row.of));
+  trial t(judged_case(d, row));
   for (const tensor_spec& x : t.the_case().tensors)
     if (x.is_input && x.name != d.bench.selection && x.elements() > k_period) t.give(repeated(x));
   observing = &observer;
@@ -147,10 +156,11 @@ std::string name_of(const description& d, const bench_row& row) {
 }
 
 traffic traffic_of(const description& d, const bench_row& row) {
-  const trial_case c = case_of(d, row, row.of);
+  const trial_case c = case_of(d, row);
   const tensor_spec* const selection = c.find(d.bench.selection);
   traffic t;
   for (const tensor_spec& s : c.tensors) {
+    if (s.is_workspace()) continue;
     const bool is_picked = selection && s.is_input && extent_of(d, c, s, 0) == d.bench.selection;
     const size_t bytes =
         is_picked ? bytes_of(s) * static_cast<size_t>(selection->elements()) / static_cast<size_t>(s.shape[0])
@@ -166,7 +176,8 @@ traffic traffic_of(const description& d, const bench_row& row) {
 
 int64_t elements_of(const description& d, const bench_row& row) {
   int64_t most = 0;
-  for (const tensor_spec& t : case_of(d, row, row.of).tensors) most = std::max(most, t.elements());
+  for (const tensor_spec& t : case_of(d, row).tensors)
+    if (!t.is_workspace()) most = std::max(most, t.elements());
   return most;
 }
 
@@ -198,7 +209,7 @@ void bench_device::wait_for(const warpcheck_device_api& api, void* stream) {
 }
 
 timed_call::timed_call(const description& d, const bench_row& row, const bench_device& on)
-    : described_(d), row_(row), device_(on), case_(case_of(d, row, row.of)) {
+    : described_(d), row_(row), device_(on), case_(case_of(d, row)) {
   tensor_map asked;
   if (!row.property.empty()) std::tie(case_, asked) = asked_call(d, row);
   places_.resize(case_.tensors.size());
@@ -269,11 +280,16 @@ host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
     return materialize(t);
   }
   if (const auto made = asked.find(t.name); made != asked.end()) return made->second;
+  if (is_random(t)) return random_values(i, i);
   if (row_.fills.contains(t.name)) return materialize(t);
-  if (!is_float(t.type))
-    throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
-                                  t.name, warpcheck::name_of(t.type)));
-  return random_values(i, i);
+  throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
+                                t.name, warpcheck::name_of(t.type)));
+}
+
+// Uniform in [-8, 8), or as the row's recipe draws them.
+bool timed_call::is_random(const tensor_spec& t) const {
+  const auto own = row_.fills.find(t.name);
+  return own == row_.fills.end() ? is_float(t.type) : is_drawn_by_seed(own->second);
 }
 
 host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
@@ -281,7 +297,7 @@ host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
   t.shape = {std::min(t.elements(), k_period)};
   t.fill = make_recipe("uniform", {static_cast<double>(seed), -8, 8});
   // The row's own recipe, drawn anew.
-  if (const auto own = row_.fills.find(t.name); own != row_.fills.end() && is_drawn_by_seed(own->second)) {
+  if (const auto own = row_.fills.find(t.name); own != row_.fills.end()) {
     t.fill = own->second;
     t.fill.arguments.front() = static_cast<double>(seed);
   }
@@ -308,7 +324,7 @@ void timed_call::fill_inputs(const tensor_map& asked) const {
       size_t from = 0;
       if (t.name == described_.bench.selection)
         from = static_cast<size_t>(slot) % (all / own) * own;
-      else if (!row_.fills.contains(t.name))
+      else if (asked.contains(t.name) ? !row_.fills.contains(t.name) : is_random(t))
         from = static_cast<size_t>(slot * (k_period / 7)) * size_of(t.type) % all;
       write_over_and_over(at(i, slot), own, made.bytes, from);
     }
@@ -350,7 +366,8 @@ void timed_call::check_all_written(const listed_operator& callee) {
   std::map<size_t, std::vector<char>> suspects;  // by tensor
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
-    if (!t.is_input && count_elements(i, [](size_t, const char* x, size_t size) { return is_all(x, size, k_poison); }))
+    if (!t.is_input && !t.is_workspace() &&
+        count_elements(i, [](size_t, const char* x, size_t size) { return is_all(x, size, k_poison); }))
       read(suspects.try_emplace(i, bytes_of(t)).first->second.data(), at(i), bytes_of(t));
   }
   if (suspects.empty()) return;
@@ -367,26 +384,44 @@ void timed_call::check_all_written(const listed_operator& callee) {
 
 void timed_call::verify(const listed_operator& callee) {
   check_all_written(callee);
-  verify_pieces(1 << 20, std::nullopt);
+  for (const bench_part& part : parts(1 << 20, std::nullopt)) verify_part(part);
 }
 
-void timed_call::verify_pieces(int64_t elements, std::optional<uint64_t> seed) const {
+std::vector<bench_part> timed_call::parts(int64_t elements, std::optional<uint64_t> seed) const {
+  if (described_.bench.parts) return described_.bench.parts(row_, seed.value_or(0), seed ? 4 : 16);
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
   // A few pieces of slices one after another: the first and the last among them, or at places drawn by the seed.
   constexpr int64_t k_pieces = 16;
   const int64_t slices = described_.bench.slices.empty() ? 1 : row_.of.at(described_.bench.slices);
-  if (slices == 0) return;
+  if (slices == 0) return {};
   const int64_t length = std::max<int64_t>(1, largest / slices);
   const int64_t wanted = std::min(slices, length == 1 ? k_pieces * elements : std::max<int64_t>(2, elements / length));
   const int64_t pieces = std::min(wanted, k_pieces), of_piece = (wanted + pieces - 1) / pieces;
+  std::vector<bench_part> list;
   for (int64_t p = 0; p < pieces; ++p) {
     const int64_t last = slices - of_piece;
-    verify_slices(seed          ? static_cast<int64_t>(hash64(*seed, static_cast<uint64_t>(p)) % (last + 1))
-                  : pieces == 1 ? 0
-                                : p * last / (pieces - 1),
-                  of_piece);
+    list.push_back(slices_from(seed ? static_cast<int64_t>(hash64(*seed, static_cast<uint64_t>(p)) % (last + 1))
+                               : pieces == 1 ? 0
+                                             : p * last / (pieces - 1),
+                               of_piece));
   }
+  return list;
+}
+
+bench_part timed_call::slices_from(int64_t first, int64_t count) const {
+  bench_part part{"", row_, {}};
+  if (const std::string& slices = described_.bench.slices; !slices.empty()) {
+    part.name = fmt::format("{} {} to {}", slices, first, first + count - 1);
+    part.row.of[slices] = count;
+  }
+  for (const tensor_spec& t : judged_case(described_, part.row).tensors) {
+    bench_part::box box{t.name, t.name, std::vector<int64_t>(t.shape.size()), t.shape};
+    for (size_t d = 0; d < t.shape.size(); ++d)
+      if (t.shape[d] != case_.at(t.name).shape[d]) box.begin[d] = first * (t.shape[d] / count);
+    part.boxes.push_back(std::move(box));
+  }
+  return part;
 }
 
 // Tensor i of the results that are judged.
@@ -396,31 +431,46 @@ const char* timed_call::judged_data(size_t i) const {
   return has_new_inputs() ? new_inputs_.get() + places_[i] : at(i, judged_slot_);
 }
 
-// What the device's memory holds of slices of a tensor.
-void timed_call::read_slices(int64_t first, int64_t count, host_tensor* part) const {
-  const auto found = std::find_if(case_.tensors.begin(), case_.tensors.end(),
-                                  [&](const tensor_spec& t) { return t.name == part->spec.name; });
-  const char* const data = judged_data(static_cast<size_t>(found - case_.tensors.begin()));
-  if (part->bytes.empty()) return;
-  const std::vector<int64_t>&some = part->spec.shape, &whole = found->shape;
-  // The dimension that the slices are of.
-  const auto d = some == whole ? 0 : std::mismatch(some.begin(), some.end(), whole.begin()).first - some.begin();
-  const auto bytes_from = [&](const std::vector<int64_t>& shape) {
-    return static_cast<size_t>(std::accumulate(shape.begin() + d, shape.end(), int64_t{1}, std::multiplies<>())) *
-           size_of(found->type);
-  };
-  // Of a run of its own, and from one run to the next.
-  const size_t own = bytes_from(some), apart = bytes_from(whole), runs = part->bytes.size() / own;
-  const size_t skipped = own == apart ? 0 : static_cast<size_t>(first) * (own / static_cast<size_t>(count));
-  if (runs == 1) return read(part->bytes.data(), data + skipped, own);
-  const size_t at_once = std::max<size_t>(1, k_chunk / apart);
+// `lines` runs of `own` bytes, which begin `apart` bytes from each other.
+void timed_call::read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const {
+  constexpr size_t k_far = 4096;  // longer gaps take more time to read than a copy to begin
+  if (own == apart) return read(to, from, own * lines);
+  const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
   std::vector<char> chunk;
-  for (size_t begin = 0; begin < runs; begin += at_once) {
-    const size_t some_runs = std::min(at_once, runs - begin);
-    chunk.resize(some_runs * apart);
-    read(chunk.data(), data + begin * apart, chunk.size());
-    for (size_t k = 0; k < some_runs; ++k)
-      std::memcpy(part->bytes.data() + (begin + k) * own, chunk.data() + k * apart + skipped, own);
+  for (size_t begin = 0; begin < lines; begin += at_once) {
+    const size_t some = std::min(at_once, lines - begin);
+    chunk.resize((some - 1) * apart + own);
+    read(chunk.data(), from + begin * apart, chunk.size());
+    for (size_t k = 0; k < some; ++k) std::memcpy(to + (begin + k) * own, chunk.data() + k * apart, own);
+  }
+}
+
+// What the device's memory holds of a box.
+void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
+  const tensor_spec& whole = case_.at(box.from);
+  const size_t size = size_of(whole.type), rank = whole.shape.size();
+  const auto bytes_from = [&](const std::vector<int64_t>& shape, size_t dimension) {
+    return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(dimension), shape.end(), size,
+                           [](size_t bytes, int64_t extent) { return bytes * static_cast<size_t>(extent); });
+  };
+  // A run has all of the dimensions behind d.
+  size_t d = std::max<size_t>(1, rank) - 1;
+  while (d > 0 && box.shape[d] == whole.shape[d]) --d;
+  const size_t own = bytes_from(box.shape, d), lines = d == 0 ? 1 : static_cast<size_t>(box.shape[d - 1]),
+               all = bytes_from(box.shape, 0);
+  std::byte* const out = to->bytes.data() + static_cast<size_t>(box.at) * size;
+  for (size_t done = 0; done < all; done += own * lines) {
+    size_t group = done / (own * lines), offset = 0;
+    for (size_t k = rank; k-- > 0;) {
+      auto at = static_cast<size_t>(box.begin[k]);
+      if (k + 1 < d) {
+        at += group % static_cast<size_t>(box.shape[k]);
+        group /= static_cast<size_t>(box.shape[k]);
+      }
+      offset += at * bytes_from(whole.shape, k + 1);
+    }
+    read_lines(out + done, judged_data(static_cast<size_t>(&whole - case_.tensors.data())) + offset, own,
+               bytes_from(whole.shape, d), lines);
   }
 }
 
@@ -456,7 +506,7 @@ bool timed_call::is_poisoned(int slot, uint64_t seed) const {
   std::vector<char> piece;
   for (size_t i = 0; i < places_.size(); ++i) {
     const size_t all = bytes_of(case_.tensors[i]);
-    if (case_.tensors[i].is_input || all == 0) continue;
+    if (case_.tensors[i].is_input || case_.tensors[i].is_workspace() || all == 0) continue;
     piece.resize(std::min(all, k_piece));
     read(piece.data(), at(i, slot) + hash64(seed, i) % (all - piece.size() + 1), piece.size());
     if (!is_all(piece.data(), piece.size(), k_poison)) return false;
@@ -472,30 +522,30 @@ void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
   judges_kept_ = true;
   const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
   // There are many turns, and who is called does not know which slices are looked at.
-  verify_pieces(1 << 16, hash64(seed, ~uint64_t{0}));
+  for (const bench_part& part : parts(1 << 16, hash64(seed, ~uint64_t{0}))) verify_part(part);
 }
 
 // As a case of its own, whose inputs and results are what the device's memory holds.
-void timed_call::verify_slices(int64_t first, int64_t count) const {
-  sizes of = row_.of;
-  if (!described_.bench.slices.empty()) of[described_.bench.slices] = count;
-  const trial_case part = judged_case(described_, row_, of);
+void timed_call::verify_part(const bench_part& part) const {
+  const trial_case c = judged_case(described_, part.row);
   std::vector<host_tensor> inputs, outputs;
-  for (const tensor_spec& t : part.tensors) read_slices(first, count, &(t.is_input ? inputs : outputs).emplace_back(t));
+  for (const tensor_spec& t : c.tensors) {
+    host_tensor& x = (t.is_input ? inputs : outputs).emplace_back(t);
+    for (const bench_part::box& box : part.boxes)
+      if (box.tensor == t.name) read_box(box, &x);
+  }
   g_measured = &outputs;
-  trial t(part);
+  trial t(c);
   for (host_tensor& x : inputs) t.give(std::move(x));
   try {
-    judge_of(described_, row_).check(t);
+    judge_of(described_, part.row).check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   }
   const case_report report = t.finish();
   if (report.result == verdict::pass && report.compared > 0) return;
-  const std::string where = described_.bench.slices.empty()
-                                ? ""
-                                : fmt::format("{} {} to {}: ", described_.bench.slices, first, first + count - 1);
-  throw std::runtime_error(fmt::format("{}: {}{}", bench::name_of(described_, row_), where, why(report)));
+  throw std::runtime_error(fmt::format("{}: {}{}{}", bench::name_of(described_, row_), part.name,
+                                       part.name.empty() ? "" : ": ", why(report)));
 }
 
 }  // namespace warpcheck::bench

@@ -77,16 +77,19 @@ class timed_call {
   // True if the inputs of a judged execution are new.
   bool has_new_inputs() const;
   void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
-  // Of about so many elements; the seed draws which slices, else they are spread evenly.
-  void verify_pieces(int64_t elements, std::optional<uint64_t> seed) const;
+  bool is_random(const engine::tensor_spec& t) const;
+  // Of about so many elements; the seed draws which, else they are spread evenly.
+  std::vector<engine::bench_part> parts(int64_t elements, std::optional<uint64_t> seed) const;
+  engine::bench_part slices_from(int64_t first, int64_t count) const;
   // One more execution, into outputs of this byte.
   void run_into(const engine::listed_operator& callee, char byte);
   void check_all_written(const engine::listed_operator& callee);
   // Of tensor i those that `counts` says, of where one begins, its bytes, and how many.
   template <class Counts>
   int64_t count_elements(size_t i, const Counts& counts) const;
-  void verify_slices(int64_t first, int64_t count) const;
-  void read_slices(int64_t first, int64_t count, engine::host_tensor* part) const;
+  void verify_part(const engine::bench_part& part) const;
+  void read_box(const engine::bench_part::box& box, engine::host_tensor* to) const;
+  void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const;
   const char* judged_data(size_t i) const;
   bool is_poisoned(int slot, uint64_t seed) const;
   // Tensor i in a slot.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,24 +24,30 @@ const warpcheck_operator& find(std::string_view name) {
                         [&](const warpcheck_operator* op) { return op->name == name; });
 }
 
-// Gradients for hessians.
-warpcheck_status run_histogram(warpcheck_call* call) {
-  std::vector<const DLTensor*> inputs(call->inputs, call->inputs + call->num_inputs);
-  std::swap(inputs[2], inputs[3]);
-  warpcheck_call swapped = *call;
-  swapped.inputs = inputs.data();
-  return find("histogram").run(&swapped);
-}
-
-// Another penalty.
-warpcheck_status run_best_split(warpcheck_call* call) {
+warpcheck_status run_with_scalar(const char* op, const char* name, double value, warpcheck_call* call) {
   std::vector<warpcheck_scalar> scalars(call->scalars, call->scalars + call->num_scalars);
   for (warpcheck_scalar& s : scalars)
-    if (std::strcmp(s.name, "lambda_l2") == 0) s.value = 7;
-  warpcheck_call penalised = *call;
-  penalised.scalars = scalars.data();
-  return find("best_split").run(&penalised);
+    if (std::strcmp(s.name, name) == 0) s.value = value;
+  warpcheck_call changed = *call;
+  changed.scalars = scalars.data();
+  return find(op).run(&changed);
 }
+
+warpcheck_status run_with_swapped(const char* op, std::initializer_list<std::pair<size_t, size_t>> pairs,
+                                  warpcheck_call* call) {
+  std::vector<const DLTensor*> inputs(call->inputs, call->inputs + call->num_inputs);
+  for (const auto& [one, other] : pairs) std::swap(inputs[one], inputs[other]);
+  warpcheck_call swapped = *call;
+  swapped.inputs = inputs.data();
+  return find(op).run(&swapped);
+}
+
+// Gradients for hessians.
+warpcheck_status run_histogram(warpcheck_call* call) { return run_with_swapped("histogram", {{2, 3}}, call); }
+warpcheck_status run_best_split(warpcheck_call* call) { return run_with_scalar("best_split", "lambda_l2", 7, call); }
+warpcheck_status run_matmul(warpcheck_call* call) { return run_with_scalar("matmul", "alpha", 1.0001, call); }
+// b_ih for b_hh, and dy for y.
+warpcheck_status run_gru(warpcheck_call* call) { return run_with_swapped("gru", {{3, 4}, {9, 11}}, call); }
 
 warpcheck_operator called_by(const char* name, warpcheck_status (*run)(warpcheck_call*)) {
   warpcheck_operator op = find(name);
@@ -53,11 +60,12 @@ warpcheck_operator called_by(const char* name, warpcheck_status (*run)(warpcheck
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(uint32_t version) {
   if (version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator histogram = called_by("histogram", run_histogram),
-                                  best_split = called_by("best_split", run_best_split);
-  static const warpcheck_operator* const operators[] = {&histogram, &best_split};
+                                  best_split = called_by("best_split", run_best_split),
+                                  matmul = called_by("matmul", run_matmul), gru = called_by("gru", run_gru);
+  static const warpcheck_operator* const operators[] = {&histogram, &best_split, &matmul, &gru};
   static warpcheck_candidate table = emulated();
   table.name = "wrong";
   table.operators = operators;
-  table.num_operators = 2;
+  table.num_operators = 4;
   return &table;
 }

@@ -3,8 +3,9 @@
 //
 // Sums are a product with a vector of ones: cublas<t>gemv_64 on the transpose, for a matrix by rows is one by columns
 // transposed. The ones are written at each call. cuBLAS has no minimum and no maximum.
-// Products are cublasGemmEx_64 with sums in f32. It has neither our modes of split operands nor a layer's epilogue, and
-// promises nothing of a row alone.
+// Products are in multiply_peer.hpp: cublasGemmEx_64 with sums in f32, or cublasSgemv_64 where C is a row or a column.
+// With WARPCHECK_CUBLAS_BF16X9 operands of f32 are split into three of bf16, whose nine products are added up; it is
+// the candidate cublas_bf16x9 then.
 #include <cublas_v2.h>
 
 #include <algorithm>
@@ -13,10 +14,9 @@
 #include <type_traits>
 
 #include "abi/candidate_table.hpp"
+#include "bench/peers/multiply_peer.hpp"
 #include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate_support.hpp"
-#include "kernels/matmul/arguments.hpp"
-#include "kernels/matmul/call.hpp"
 #include "kernels/rows/fill.hpp"
 
 namespace warpcheck {
@@ -67,50 +67,51 @@ constexpr cudaDataType_t k_type_of = std::is_same_v<T, float>       ? CUDA_R_32F
                                      : std::is_same_v<T, simt::f16> ? CUDA_R_16F
                                                                     : CUDA_R_16BF;
 
+#ifdef WARPCHECK_CUBLAS_BF16X9
+constexpr const char* k_name = "cublas_bf16x9";
+constexpr cublasComputeType_t k_compute_f32 = CUBLAS_COMPUTE_32F_EMULATED_16BFX9;
+#else
+constexpr const char* k_name = "cublas";
+constexpr cublasComputeType_t k_compute_f32 = CUBLAS_COMPUTE_32F;
+#endif
+
+// A row of C is its column C^T = B^T a, and op(B)^T the matrix by columns that B is by rows.
+void multiply_vector(const matmul_call& c) {
+  const bool is_row = c.m == 1;
+  const matrix_view &matrix = is_row ? c.b : c.a, &vector = is_row ? c.a : c.b;
+  const bool is_stored_across = (is_row ? c.ta : c.tb) == (is_row ? trans::yes : trans::none);
+  const bool transposes = is_row == ((is_row ? c.tb : c.ta) == trans::yes);
+  check(cublasSgemv_64(handle(), transposes ? CUBLAS_OP_T : CUBLAS_OP_N, matrix.cols, matrix.rows, &c.alpha,
+                       matrix.data<float>(), std::max<int64_t>(1, matrix.ld), vector.data<float>(),
+                       is_stored_across ? std::max<int64_t>(1, vector.ld) : 1, &c.beta, c.c.mutable_data<float>(),
+                       is_row ? 1 : std::max<int64_t>(1, c.c.ld)),
+        "cublasSgemv_64");
+}
+
 // Its columns are our rows, so it computes C^T = op(B)^T op(A)^T.
 template <class T, class TC>
 void multiply(const matmul_call& c, cudaStream_t stream) {
   const auto operation = [](trans t) { return t == trans::yes ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto pitch = [](int64_t ld) { return std::max<int64_t>(1, ld); };
   check(cublasSetStream(handle(), stream), "cublasSetStream");
+  if constexpr (std::is_same_v<T, float>)
+    if (k_compute_f32 == CUBLAS_COMPUTE_32F && (c.m == 1 || c.n == 1) && c.k > 0) return multiply_vector(c);
   check(cublasGemmEx_64(handle(), operation(c.tb), operation(c.ta), c.n, c.m, c.k, &c.alpha, c.b.base, k_type_of<T>,
                         pitch(c.b.ld), c.a.base, k_type_of<T>, pitch(c.a.ld), &c.beta, c.c.template mutable_data<TC>(),
-                        k_type_of<TC>, pitch(c.c.ld), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                        k_type_of<TC>, pitch(c.c.ld), std::is_same_v<T, float> ? k_compute_f32 : CUBLAS_COMPUTE_32F,
+                        CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx_64");
 }
 
 warpcheck_status run_matmul(warpcheck_call* call) {
-  return candidate_call(call, [&] {
-    const matmul_call c = read_matmul_call(call);
-    with_matmul_types(c, [&](auto type, auto output) {
-      using T = typename decltype(type)::type;
-      using TC = typename decltype(output)::type;
-      check_matmul_arguments<T, TC>(c.ta == trans::yes, c.tb == trans::yes, c.m, c.n, c.k, c.a.template data<T>(),
-                                    c.a.ld, c.b.template data<T>(), c.b.ld, c.c.template data<TC>(), c.c.ld,
-                                    c.epilogue.bias, c.work, c.work_bytes, 0);
-      if (call->variant != nullptr) throw unsupported_call("cuBLAS has no variants");
-      if (c.options.mode != matmul_mode::ieee) throw unsupported_call("cuBLAS splits no operands of f32");
-      if (c.options.rows_alone) throw unsupported_call("cuBLAS promises nothing of a row alone");
-      if (c.epilogue.bias != nullptr || c.epilogue.sigmoid)
-        throw unsupported_call("cublasGemmEx has no bias, no sigmoid");
-      if (c.m > 0 && c.n > 0) multiply<T, TC>(c, static_cast<cudaStream_t>(call->stream));
-    });
+  return run_product(call, "cuBLAS", [](const matmul_call& c, auto type, auto output, cudaStream_t stream) {
+    multiply<typename decltype(type)::type, typename decltype(output)::type>(c, stream);
   });
 }
 
 constexpr warpcheck_operator k_reduce =
     operator_of_rows("reduce", WARPCHECK_DEVICE_CUDA, WARPCHECK_F32 | WARPCHECK_F64, run_reduce);
-constexpr warpcheck_operator k_matmul = {sizeof(warpcheck_operator),
-                                         "matmul",
-                                         WARPCHECK_DEVICE_CUDA,
-                                         k_matmul_dtypes,
-                                         3,
-                                         k_matmul_extents,
-                                         nullptr,
-                                         0,
-                                         {},
-                                         run_matmul,
-                                         nullptr};
+constexpr warpcheck_operator k_matmul = product_operator(k_matmul_dtypes, run_matmul);
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS
@@ -122,6 +123,6 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
   static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce, &warpcheck::k_matmul};
   static const std::string build = "cuBLAS " + std::to_string(CUBLAS_VERSION);
   static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cublas", build.c_str(), operators, 2, nullptr};
+      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), warpcheck::k_name, build.c_str(), operators, 2, nullptr};
   return &table;
 }

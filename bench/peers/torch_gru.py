@@ -27,20 +27,26 @@ def times(torch, run):
     return torch_peer.times_between(torch, events)
 
 
-def measure(torch, match, l2_bytes):
-    """Microseconds of a row."""
+def layer_and_data(torch, match, l2_bytes):
+    """A row's layer, and its inputs x and dy: more than four times the L2 cache together."""
     time, batch, width, hidden = map(int, match["sizes"].split("x"))
     both = match["directions"] == "bi"
-    torch.backends.cudnn.allow_tf32 = match["precision"] in ("tf32", "bf16")
     torch.manual_seed(1)
     net = torch.nn.GRU(width, hidden, bidirectional=both, device="cuda")
     columns = hidden * (2 if both else 1)
     copies = max(2, 4 * l2_bytes // (4 * time * batch * (width + columns)) + 1)
-    inputs = [torch.rand(time, batch, width, device="cuda") * 2 - 1 for _ in range(copies)]
+    return net, *([torch.rand(time, batch, size, device="cuda") * 2 - 1 for _ in range(copies)]
+                  for size in (width, columns))
+
+
+def measure(torch, match, l2_bytes):
+    """Microseconds of a row."""
+    torch.backends.cudnn.allow_tf32 = match["precision"] in ("tf32", "bf16")
+    net, inputs, upstream = layer_and_data(torch, match, l2_bytes)
+    copies = len(inputs)
     if match["pass"] == "forward":
         with torch.no_grad():
             return times(torch, lambda i: net(inputs[i % copies]))
-    upstream = [torch.rand(time, batch, columns, device="cuda") * 2 - 1 for _ in range(copies)]
     x = inputs[0].requires_grad_()
     y, _ = net(x)
     wanted = [x, *net.parameters()]

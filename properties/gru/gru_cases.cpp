@@ -13,6 +13,7 @@
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/gru/gru_call.hpp"
 #include "properties/rows/equal_launches.hpp"
 #include "reference/numerics/compare.hpp"
@@ -93,6 +94,8 @@ split_call the_passes() {
   return {"pass", "both", "forward", "backward", {"y", "hn", "history"}, {{"y", "y_in"}, {"history", "history_in"}}};
 }
 
+constexpr const char* k_bias = "directions, 3*hidden";
+
 const description& the_description() {
   static const description described = [] {
     const std::vector<dtype> f32 = {dtype::f32};
@@ -102,7 +105,6 @@ const description& the_description() {
     const auto out = [&](const char* name, const char* shape) { return tensor_info{name, false, shape, f32, true}; };
     const char* const state = "directions, batch, hidden";
     const char* const sequence = "time, batch, directions*hidden";
-    const char* const bias = "directions, 3*hidden";
     description d;
     d.op = "gru";
     d.extents = {{"time"}, {"batch"}, {"input"}, {"hidden"}, {"directions"}, {"work_bytes"}};
@@ -110,8 +112,8 @@ const description& the_description() {
                 {in("x", "time, batch, input", false),
                  in("w_ih", "directions, 3*hidden, input", false),
                  in("w_hh", "directions, 3*hidden, hidden", false),
-                 in("b_ih", bias),
-                 in("b_hh", bias),
+                 in("b_ih", k_bias),
+                 in("b_hh", k_bias),
                  in("h0", state),
                  in("h_reset", state),
                  {"lengths", true, "batch", {dtype::i64}, true},
@@ -128,8 +130,8 @@ const description& the_description() {
                  out("dh_reset", state),
                  out("dw_ih", "directions, 3*hidden, input"),
                  out("dw_hh", "directions, 3*hidden, hidden"),
-                 out("db_ih", bias),
-                 out("db_hh", bias),
+                 out("db_ih", k_bias),
+                 out("db_hh", k_bias),
                  out("trace_e", "directions, time, batch, hidden"),
                  {"work", false, "work_bytes", {dtype::u8}, true}},
                 {{"pass", "both", "what is computed", 0, 2, true, {"forward", "backward", "both"}},
@@ -147,6 +149,7 @@ const description& the_description() {
                  {"refused", "0", "cases that said too little before this one", 0, 0, false, {}, false}}}};
     d.illegal = what_is_illegal;
     d.mend = mend;
+    d.bench = gru_bench_list();
     d.lists_all_tensors = true;
     d.split = the_passes();
     return d;
@@ -314,7 +317,7 @@ gru_data data_of(const trial_case& c, const tensor_map& inputs) {
   });
   return d;
 }
-gru_data data_of(trial& t) { return data_of(t.the_case()); }
+gru_data data_of(trial& t) { return data_of(t.the_case(), inputs_of(t)); }
 
 gru_answer ask(trial& t, const gru_data& d, const gru_request& r) {
   trial_case c = related(t.the_case(), d, r);

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/gru/gru_differences.hpp"
@@ -154,6 +155,8 @@ void give_history(engine::draw& d, engine::trial_case& c);
 engine::property gru_property(std::string name, std::string sentence,
                               engine::trial_case (*generate)(const engine::target&, engine::draw&),
                               void (*check)(engine::trial&), int share = 100);
+
+engine::bench_list gru_bench_list();
 
 // Those of the other files of their names; gru_properties.cpp registers all.
 std::vector<engine::property> gru_precision_properties();

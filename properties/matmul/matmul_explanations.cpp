@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/matmul/matmul_call.hpp"
+#include "properties/matmul/matmul_problem.hpp"
 #include "properties/rows/explanation_support.hpp"
 #include "reference/matmul/matmul_parts.hpp"
 #include "reference/numerics/float_value.hpp"
@@ -250,7 +250,7 @@ std::pair<int64_t, int64_t> place_of(const observed_call& call, const matmul_pro
 
 explained_call explain_matmul(const observed_call& call) {
   explained_call s;
-  const matmul_problem p = problem_of(call.c, call.inputs);
+  const matmul_problem p(call.c, call.inputs);
   const reference::matmul_setting setting = p.setting();
   const bool is_finite =
       std::isfinite(p.alpha) && std::isfinite(p.beta) && std::isfinite(p.mu) && std::isfinite(p.sigma);

@@ -7,8 +7,9 @@
 #include <stdexcept>
 
 #include "kernels/matmul/matmul.hpp"
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/matmul/matmul_call.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/rows/equal_launches.hpp"
 #include "reference/numerics/stated_sums.hpp"
 
@@ -140,6 +141,7 @@ const description_registration described([] {
                {"rows_alone", "0", "1: a row's bits depend on it and on b alone", 0, 1, true}}}};
   d.illegal = what_is_illegal;
   d.mend = mend;
+  d.bench = matmul_bench_list();
   d.lists_all_tensors = true;
   return d;
 }());
@@ -192,15 +194,17 @@ void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
 
 // ---- problems ----
 
-matmul_problem::matmul_problem(const trial_case& of) : case_(of) {
+matmul_problem::matmul_problem(const trial_case& of) : matmul_problem(of, inputs_of(of)) {}
+
+matmul_problem::matmul_problem(const trial_case& of, const tensor_map& inputs) : case_(of) {
   ta = of.knob("ta") == "yes";
   tb = of.knob("tb") == "yes";
-  a = matrix_of(materialize(of.at("a")));
-  b = matrix_of(materialize(of.at("b")));
+  a = matrix_of(inputs.at("a"));
+  b = matrix_of(inputs.at("b"));
   if (ta) a = a.transposed();
   if (tb) b = b.transposed();
-  if (of.at("c_in").elements() > 0) c = matrix_of(materialize(of.at("c_in")));
-  if (of.at("bias").elements() > 0) bias = matrix_of(materialize(of.at("bias")));
+  if (of.at("c_in").elements() > 0) c = matrix_of(inputs.at("c_in"));
+  if (of.at("bias").elements() > 0) bias = matrix_of(inputs.at("bias"));
   output = of.at("c").type;
   alpha = scalar_of(of, "alpha");
   beta = scalar_of(of, "beta");
@@ -210,17 +214,6 @@ matmul_problem::matmul_problem(const trial_case& of) : case_(of) {
   mode = mode_of(of);
   rows_alone = of.knob("rows_alone") == "1";
   variant = of.knob("variant");
-}
-
-matmul_problem problem_of(const trial_case& c, const tensor_map& inputs) {
-  matmul_problem p(c);
-  p.a = matrix_of(inputs.at("a"));
-  p.b = matrix_of(inputs.at("b"));
-  if (p.ta) p.a = p.a.transposed();
-  if (p.tb) p.b = p.b.transposed();
-  if (!p.c.bits.empty()) p.c = matrix_of(inputs.at("c_in"));
-  if (p.has_bias()) p.bias = matrix_of(inputs.at("bias"));
-  return p;
 }
 
 dot_arithmetic matmul_problem::arithmetic() const {
@@ -352,7 +345,7 @@ void judge_bound(trial& t, const matmul_problem& p, const host_tensor& c) {
 }
 
 void check_product(trial& t) {
-  const matmul_problem p(t.the_case());
+  const matmul_problem p(t.the_case(), inputs_of(t));
   judge_bound(t, p, t.run().at("c"));
 }
 

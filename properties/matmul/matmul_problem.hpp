@@ -38,6 +38,7 @@ struct product_matrix {
 // The call behind a case; a check may change any of it and ask again. Extents are those of a, b and c.
 struct matmul_problem {
   explicit matmul_problem(const engine::trial_case& c);
+  matmul_problem(const engine::trial_case& c, const engine::tensor_map& inputs);
 
   product_matrix a, b;     // op(A), m x k, and op(B), k x n
   product_matrix c, bias;  // what is there before, where beta is not 0; one row, or no elements
@@ -97,6 +98,8 @@ void require_same(engine::trial& t, const engine::host_tensor& one, const engine
 void require_same_element(engine::trial& t, const engine::host_tensor& one, int64_t row, int64_t col,
                           const engine::host_tensor& other, int64_t other_row, int64_t other_col,
                           const std::string& what, zeros signs = zeros::differ);
+
+engine::bench_list matmul_bench_list();
 
 // ---- cases ----
 

@@ -63,6 +63,20 @@ struct call_form {
   const tensor_info* find(std::string_view tensor) const;
 };
 
+// What limits a row that does more than move its bytes: `products` of an m x k and a k x n matrix, each as a sum of
+// `parts`, at the rate of the GPU's multiply-adds in f32 from registers, or of the best known product of such operands
+// on tensor cores.
+enum class product_rate { f32, tf32, bf16 };
+struct product_work {
+  product_rate rate;
+  int64_t m, n, k;
+  double products = 1, parts = 1;
+
+  double flop() const {
+    return 2 * products * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  }
+};
+
 // A call whose time is measured (bench/README.md).
 struct bench_row {
   sizes of;                                         // of the free extents that its tensors have
@@ -82,6 +96,19 @@ struct bench_row {
   std::string property = {};
 };
 
+// A part of a row's call that is a call by itself.
+struct bench_part {
+  std::string name;  // "rows 3 to 5"
+  bench_row row;     // its sizes and tensors
+  // Where the values of its tensors lie in those of the whole call.
+  struct box {
+    std::string tensor, from;
+    std::vector<int64_t> begin, shape;  // by dimension of `from`
+    int64_t at = 0;                     // element of `tensor` that the box's values begin at
+  };
+  std::vector<box> boxes;
+};
+
 // A line to be fitted to the times of rows, over what each has of something.
 struct bench_line {
   std::string name, per;
@@ -96,6 +123,12 @@ struct bench_list {
   std::vector<bench_line> lines = {};
   // An input that lists slices of the extent of its own name, each once: a call reads these slices only.
   std::string selection = {};
+  // The property that judges rows which name none.
+  std::string property = "within-error-bound";
+  // Parts to be judged in place of slices, `count` of them as the seed draws them; null: slices.
+  std::function<std::vector<bench_part>(const bench_row&, uint64_t seed, int count)> parts = nullptr;
+  std::function<product_work(const bench_row&)> work = nullptr;  // null: the limit is to move the bytes
+  std::string steps = {};                                        // the extent by whose size times are also divided
 };
 
 // A call of both passes as two calls, for candidates with a reserve (abi/candidate_reserve.h).
