@@ -20,7 +20,6 @@ using reference::split_part;
 using reference::split_problem;
 using reference::split_result;
 
-constexpr term_words k_bins = {"bin", "bins", "number", "numbers"};
 // A record as a list, in the order in which a plain implementation makes its numbers.
 constexpr const char* k_steps[] = {"feature",    "threshold",      "default left",   "left sum of g", "left sum of h",
                                    "left rows",  "right sum of g", "right sum of h", "right rows",    "left gain",
@@ -67,115 +66,6 @@ std::optional<split_candidate_sums> candidate_of(const split_problem& p, const s
   });
   return found;
 }
-
-// Why the gates close on a candidate, by its exact sums.
-std::string closed_gate(const split_problem& p, const split_candidate_sums& c) {
-  const reference::split_settings& s = p.settings;
-  const double h[2] = {c.h, p.leaf.h - c.h};
-  const double scanned = c.scans_right ? h[1] : h[0];
-  const double rows =
-      p.counts.empty()
-          ? std::nearbyint(scanned * static_cast<double>(p.leaf.n) / (p.leaf.h + 2 * reference::k_split_eps))
-          : static_cast<double>(c.scanned_rows);
-  const double rest = static_cast<double>(p.leaf.n) - rows,
-               n[2] = {c.scans_right ? rest : rows, c.scans_right ? rows : rest};
-  constexpr const char* sides[] = {"left", "right"};
-  for (size_t i = 0; i < 2; ++i) {
-    if (!(h[i] + reference::k_split_eps >= s.min_hessian))
-      return fmt::format("the {} side's sum of hessians, {}, is below {}", sides[i], digits(h[i]),
-                         digits(s.min_hessian));
-    if (n[i] < static_cast<double>(reference::least_rows(s)))
-      return fmt::format("the {} side has {} rows, fewer than {}", sides[i], digits(n[i]), reference::least_rows(s));
-  }
-  return fmt::format("its sides gain no more than the leaf and min_gain, {}", digits(p.leaf.parent_gain + s.min_gain));
-}
-
-// ---- which step departs ----
-
-struct record_explanation {
-  const split_problem& p;
-  const split_result &due, &given;
-  const std::string& complaint;  // of reference::refute, on sums that round
-
-  std::string departs() const {
-    if (!due.is_valid && given.is_valid) return of_no_split();
-    if (!given.is_valid)
-      return fmt::format("The gates depart: no split was found, where {} is admissible and gains {}.", name_of(due),
-                         digits(due.gain));
-    const std::optional<split_candidate_sums> own = candidate_of(p, given);
-    if (!own)
-      return fmt::format(
-          "The choice departs: {} is not a candidate of this leaf, by its features, thresholds and bins.",
-          name_of(given));
-    if (const std::string text = of_sums(*own); !text.empty()) return text;
-    const std::optional<split_result> real = reference::evaluate(p, *own);
-    if (!real)
-      return fmt::format("The gates depart: {} is inadmissible, for {}.", name_of(given), closed_gate(p, *own));
-    if (const std::string text = of_numbers(*real); !text.empty()) return text;
-    if (is_same_partition(due, given)) return complaint.empty() ? "" : "What departs: " + complaint + ".";
-    if (due.gain == real->gain)
-      return fmt::format("The rule for ties departs: {} gains as much and comes before {}.", name_of(due),
-                         name_of(given));
-    return fmt::format(
-        "The choice departs: {} gains {}, which is less than {} of {}; that one was not looked at, or lost.",
-        name_of(given), digits(real->gain), digits(due.gain), name_of(due));
-  }
-
- private:
-  std::string of_no_split() const {
-    const std::optional<split_candidate_sums> own = candidate_of(p, given);
-    if (!own)
-      return "The gates depart: the leaf or the feature is closed (rows, hessian, what is not finite), yet a split is "
-             "reported.";
-    return fmt::format("The gates depart: {} is inadmissible, for {}.", name_of(given), closed_gate(p, *own));
-  }
-
-  const split_feature& feature(const split_candidate_sums& c) const { return p.features[c.feature]; }
-
-  // Left sums of the record's own candidate.
-  std::string of_sums(const split_candidate_sums& own) const {
-    const double off_g = given.left.g - own.g, off_h = given.left.h - own.h;
-    if (std::fabs(off_g) <= own.radius_g && std::fabs(off_h) <= own.radius_h) return "";
-    if (given.left.g == p.leaf.g - own.g && given.left.h == p.leaf.h - own.h)
-      return "The sides depart: what is reported as left is the right side.";
-    const bool is_g = !(std::fabs(off_g) <= own.radius_g);
-    const double due_sum = is_g ? own.g : own.h, sum = is_g ? given.left.g : given.left.h;
-    const std::vector<reference::bin_mass> bins = reference::bins_of(p, feature(own));
-    const auto mass = [&](size_t b) { return is_g ? bins[b].g : bins[b].h; };
-    const std::string what = fmt::format("The left side's sum of {} departs first: {} in place of {}", is_g ? "g" : "h",
-                                         digits(sum), digits(due_sum));
-    const int64_t missing = feature(own).missing == reference::split_missing::nan    ? feature(own).num_bin - 1
-                            : feature(own).missing == reference::split_missing::zero ? feature(own).default_bin
-                                                                                     : -1;
-    const double radius = (is_g ? own.radius_g : own.radius_h) + 1e-12 * std::fabs(due_sum);
-    if (missing >= 0 && feature(own).num_bin > 2) {
-      const double moved = (given.default_left ? -1 : 1) * mass(static_cast<size_t>(missing));
-      if (moved != 0 && std::fabs(sum - due_sum - moved) <= radius)
-        return what + fmt::format(": the missing bin, {}, is on the wrong side.", missing);
-    }
-    doubles terms;
-    for (int64_t b = 0; b < feature(own).num_bin; ++b)
-      if (reference::goes_left(feature(own), given, b)) terms.push_back(mass(static_cast<size_t>(b)));
-    const std::string lost = missing_terms(terms, due_sum - sum, radius, k_bins);
-    return what +
-           (lost.empty() ? ", which no few bins explain." : fmt::format(", as if, of those to the left, {}.", lost));
-  }
-
-  // What follows from the sums, in the order in which it is made.
-  std::string of_numbers(const split_result& real) const {
-    const doubles a = list_of(given), e = list_of(real);
-    const bool exact_sums = a[k_left_g] == e[k_left_g] && a[k_left_h] == e[k_left_h];
-    if (!exact_sums) {
-      const std::string wrong = reference::inconsistency(p, given);
-      return wrong.empty() ? "" : fmt::format("The sums are right; what departs is made of them: {}.", wrong);
-    }
-    for (size_t i = k_left_h + 1; i < a.size(); ++i)
-      if (!(a[i] == e[i]))
-        return fmt::format("The {} departs first: {} in place of {}; what it is made of is right.", k_steps[i],
-                           digits(a[i]), digits(e[i]));
-    return "";
-  }
-};
 
 // ---- the explanation ----
 
@@ -261,8 +151,7 @@ explained_call explain_split(const observed_call& call) {
       t.bound[k_left_g] = own->radius_g;
       t.bound[k_left_h] = own->radius_h;
     }
-    if (!complaint.empty() || (is_exact && is_wrong(instance, p, given)))
-      t.departs = record_explanation{p, due, given, complaint}.departs();
+    if (!complaint.empty()) t.departs = "What departs: " + complaint + ".";
   }
   fill_steps(s);
   return s;
@@ -297,9 +186,6 @@ explained_call explain_reduction(const observed_call& call) {
   if (call.outputs) {
     const split_result given = record_of(*call.outputs, leaf);
     s.actual = list_of(given);
-    if (!columns_outside(s.values, s.actual).empty())
-      s.values.departs = given.gain == due->gain ? "The rule for ties departs, or the record was not copied whole."
-                                                 : "The comparison of gains departs: a lesser record was taken.";
   }
   fill_steps(s);
   return s;

@@ -18,8 +18,6 @@ namespace {
 using namespace engine;
 
 constexpr const char* k_parts[] = {"gradients", "hessians"};
-constexpr term_words k_rows = {"row", "rows", "number", "numbers"};
-constexpr term_words k_terms = {"term", "terms", "number", "numbers"};
 constexpr int64_t k_most_slots = 512;
 
 histogram_accum accum_of(const trial_case& c) { return static_cast<histogram_accum>(c.number("accum")); }
@@ -154,8 +152,6 @@ slot_range slots_around(const observed_call& call, int64_t slot, int64_t total) 
   return range;
 }
 
-// ---- what departs ----
-
 // The numbers of all slots that are explained.
 struct slot_values {
   doubles exact, bound;
@@ -169,60 +165,6 @@ slot_values values_of(const added_numbers& x, const slot_range& range) {
   }
   return v;
 }
-
-// True if the candidate has the value of `due` at every wrong place, and one of them is not zero.
-bool all_are(const std::vector<int64_t>& outside, const doubles& actual, const doubles& due, int64_t shift = 0) {
-  bool says = false;
-  for (const int64_t i : outside) {
-    const int64_t from = i + shift;
-    if (from < 0 || from >= static_cast<int64_t>(due.size())) continue;
-    const double y = actual[static_cast<size_t>(i)], other = due[static_cast<size_t>(from)];
-    if (y != other) return false;
-    says = says || y != 0;
-  }
-  return says;
-}
-
-struct slot_explanation {
-  const added_numbers& x;
-  const slot_range& range;
-  const slot_values &due, &other;  // of this part and of the other
-  const doubles& actual;
-
-  std::string departs(const std::vector<int64_t>& outside, int part) const {
-    if (const std::string nan = nan_sentence(actual, outside); !nan.empty()) return nan;
-    if (all_are(outside, actual, other.exact))
-      return fmt::format("The number that is added departs: the sums are those of the {}.", k_parts[1 - part]);
-    for (const int64_t shift : {-1, 1})
-      if (all_are(outside, actual, due.exact, shift))
-        return fmt::format("The slot's number departs: each slot has the sum of the one {} it.",
-                           shift < 0 ? "before" : "behind");
-    const auto first = static_cast<size_t>(outside.front());
-    const doubles terms = x.of(range.rows[first]);
-    const std::string where =
-        fmt::format("Slot {} is the first that departs, with {} rows. ", range.first + outside.front(), terms.size());
-    if (is_moved(outside))
-      return where + "All slots together hold what they should: rows were added to another slot than their own.";
-    if (terms.empty()) return where + fmt::format("No row comes to it, yet it holds {}.", digits(actual[first]));
-    if (actual[first] == 0) return where + "It holds 0: none of its rows was added, or the sum was not stored.";
-    if (!x.is_float() && actual[first] == plain_sum(dtype::f32, terms, terms.size()))
-      return where + "It holds what additions in f32 give.";
-    return where + missing_sentence(terms, due.exact[first], actual[first],
-                                    std::ldexp(x.is_quantised ? 0 : 0.5, -x.exponent), k_rows);
-  }
-
- private:
-  bool is_moved(const std::vector<int64_t>& outside) const {
-    if (outside.size() < 2) return false;
-    double exact = 0, given = 0, sizes = 0;
-    for (size_t i = 0; i < actual.size(); ++i) {
-      exact += due.exact[i];
-      given += actual[i];
-      sizes += std::fabs(due.exact[i]);
-    }
-    return std::fabs(exact - given) <= 1e-9 * sizes;
-  }
-};
 
 std::vector<explained_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
   const auto rows = static_cast<double>(terms.size());
@@ -294,11 +236,6 @@ explained_call explain_slots(const observed_call& call) {
   t.bound_formula = mode_sentence(x);
   t.terms = sum.terms;
   t.steps = steps_of(x, terms, sum.exact, s.actual.empty() ? std::nan("") : s.actual[i]);
-  if (s.actual.empty()) return s;
-  const std::vector<int64_t> outside = columns_outside(t, s.actual);
-  if (outside.empty()) return s;
-  const slot_values other = values_of(added_numbers(call, 1 - part), range);
-  t.departs = slot_explanation{x, range, due, other, s.actual}.departs(outside, part);
   return s;
 }
 
@@ -332,9 +269,6 @@ explained_call explain_totals(const observed_call& call) {
   s.values.bound_formula = mode_sentence(parts[i]);
   s.values.terms = parts[i].sum(terms).terms;
   s.values.steps = steps_of(parts[i], terms, s.values.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]);
-  if (!s.actual.empty() && share_of_bound(s.actual[i], s.values.exact[i], s.values.bound[i]) > 1)
-    s.values.departs =
-        missing_sentence(terms, s.values.exact[i], s.actual[i], std::ldexp(0.5, -parts[i].exponent), k_rows);
   return s;
 }
 
@@ -376,10 +310,6 @@ explained_call explain_scale(const observed_call& call) {
     s.values.formula = i == 2 ? "The most rows of a leaf are handed on as they are."
                               : "Bit 0 is set if a gradient is not finite, bit 1 if a hessian is not.";
   }
-  if (!s.actual.empty() && s.actual[i] != s.values.exact[i])
-    s.values.departs = i < 2 ? fmt::format("The exponent departs: the grid is {} times what it must be.",
-                                           digits(std::ldexp(1, static_cast<int>(s.values.exact[i] - s.actual[i]))))
-                             : "The number is not handed on.";
   return s;
 }
 
@@ -438,14 +368,8 @@ explained_call explain_fix(const observed_call& call) {
                               : "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
   if (is_double) t.terms = reference::fix_terms(sizes);
   t.steps = {{"sum of sizes", sizes, sizes},
-             {"what is left for the slot", t.exact[at], plain_sum(dtype::f32, terms, terms.size()),
+             {"value left for the slot", t.exact[at], plain_sum(dtype::f32, terms, terms.size()),
               s.actual.empty() ? std::nan("") : s.actual[at]}};
-  const std::vector<int64_t> outside = columns_outside(t, s.actual);
-  if (outside.empty()) return s;
-  t.departs = outside.front() == entry->restored
-                  ? missing_sentence(terms, t.exact[at], s.actual[at], t.bound[at], k_terms)
-                  : fmt::format("Slot {} departs, which is not restored and keeps what it holds.",
-                                entry->first + outside.front());
   return s;
 }
 
@@ -476,12 +400,7 @@ explained_call explain_subtract(const observed_call& call) {
   s.values.formula = fmt::format("larger[{0},{1}] = parent[{0},{1}] - smaller[{0},{1}], one subtraction.", slot, part);
   s.values.numbers = fmt::format("{} - {} = {}.", digits(a), digits(b), digits(s.values.exact[i]));
   if (s.actual.empty()) return s;
-  s.values.steps = {{"parent less smaller", s.values.exact[i], s.values.exact[i], s.actual[i]}};
-  if (columns_outside(s.values, s.actual).empty()) return s;
-  s.values.departs = s.actual[i] == a   ? "The subtraction departs: the parent's sum stands there."
-                     : s.actual[i] == b ? "The subtraction departs: the smaller leaf's sum stands there."
-                     : s.actual[i] == -s.values.exact[i] ? "The subtraction departs: its sign is turned."
-                                                         : "The subtraction departs.";
+  s.values.steps = {{"difference of parent and smaller", s.values.exact[i], s.values.exact[i], s.actual[i]}};
   return s;
 }
 

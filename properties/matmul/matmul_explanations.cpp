@@ -15,7 +15,6 @@ namespace {
 using namespace engine;
 using reference::dot_arithmetic;
 
-constexpr term_words k_products = {"product", "products", "l =", "l ="};
 // Multiplications that a search over elements may take.
 constexpr int64_t k_most_products = int64_t{1} << 24;
 
@@ -60,114 +59,6 @@ double before_sigmoid(const reference::matmul_setting& s, double y) {
   if (!s.sigmoid) return y;
   return y > 0 && y < 1 && s.sigma != 0 ? s.mu + std::log(y / (1 - y)) / s.sigma : std::nan("");
 }
-
-// The operands as a lesser type holds them: a significand of so many bits.
-double rounded_sum(const element& e, int bits) {
-  const auto cut = [&](double x) {
-    int exponent = 0;
-    const double fraction = std::frexp(x, &exponent);
-    return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
-  };
-  double sum = 0;
-  for (size_t l = 0; l < e.a.size(); ++l) sum += cut(e.a[l]) * cut(e.b[l]);
-  return sum;
-}
-
-// ---- which step departs ----
-
-class departure {
- public:
-  departure(const matmul_problem& p, const element& e, double exact, double bound, double actual)
-      : p_(p), s_(p.setting()), e_(e), exact_(exact), bound_(bound), actual_(actual) {}
-
-  // `c`: all that the candidate gave.
-  std::string digits(const host_tensor& c, const std::vector<int64_t>& outside) const {
-    if (std::isnan(actual_)) return nan_sentence(c.row(e_.i), outside);
-    if (const std::string text = of_sigmoid(); !text.empty()) return text;
-    const double v = before_sigmoid(s_, actual_);
-    if (const std::string text = of_what_follows(v); !text.empty()) return text;
-    if (const std::string text = of_sum(v); !text.empty()) return text;
-    if (const std::string text = of_place(); !text.empty()) return text;
-    return fmt::format("The sum of the products departs first: the result is that of a sum of {} in place of {}.",
-                       warpcheck::digits((v - rest()) / s_.alpha), warpcheck::digits(sum())) +
-           where(c, outside);
-  }
-
- private:
-  double sum() const { return plain_sum(dtype::f64, products_of(e_, 1), e_.a.size()); }
-  double rest() const { return s_.beta * (s_.beta == 0 ? 0 : e_.c) + (s_.has_bias ? e_.bias : 0); }
-  double v_exact() const { return s_.alpha * sum() + rest(); }
-  // How near v must come to what a hypothesis gives.
-  double tolerance(double v) const {
-    return (s_.sigmoid ? 0x1p-14 * (std::fabs(v) + 1) : bound_) +
-           1e-9 * (std::fabs(v) + sum_of_sizes(products_of(e_, 1), e_.a.size()));
-  }
-  bool is_near(double v, double due) const { return std::fabs(v - due) <= tolerance(due); }
-
-  std::string of_sigmoid() const {
-    if (!s_.sigmoid) return "";
-    if (std::fabs(actual_ - (1 - exact_)) <= 1e-5) return "The sigmoid departs: the sign of its argument is turned.";
-    if (actual_ == 0.5)
-      return "The sigmoid departs: 0.5 is what it makes of an argument 0, whatever v is. Its gain, or v, got lost.";
-    if (is_near(actual_, v_exact())) return "The sigmoid is missing: the result is v itself.";
-    if (!(actual_ > 0 && actual_ < 1)) return "The sigmoid departs: the result is not a value between 0 and 1.";
-    return "";
-  }
-
-  std::string of_what_follows(double v) const {
-    const double exact = v_exact(), c = s_.beta * e_.c, bias = e_.bias;
-    if (s_.has_bias && bias != 0) {
-      if (is_near(v, exact - bias)) return "The bias departs: it was not added.";
-      if (is_near(v, exact + bias)) return "The bias departs: it was added twice.";
-    }
-    if (s_.beta != 0 && e_.c != 0) {
-      if (is_near(v, exact - c)) return "beta c departs: it was not added.";
-      if (s_.beta != 1 && is_near(v, exact - c + e_.c)) return "beta c departs: c was added without beta.";
-    }
-    if (s_.alpha != 1 && is_near(v, sum() + rest())) return "alpha departs: the sum was not multiplied by it.";
-    return is_near(v, rest()) && sum() != 0 ? "The sum of the products departs: nothing is there of it." : "";
-  }
-
-  std::string of_sum(double v) const {
-    const double exact = v_exact();
-    for (const auto& [bits, name] : {std::pair{11, "tf32 or f16"}, {8, "bf16"}})
-      if (p_.type() == dtype::f32 && is_near(v, s_.alpha * rounded_sum(e_, bits) + rest()))
-        return fmt::format("The operands depart first: the result is that of operands rounded to {}.", name);
-    const std::string missing = missing_terms(products_of(e_, s_.alpha), exact - v, tolerance(exact), k_products);
-    return missing.empty() ? "" : "The sum of the products departs first, as if " + missing + ".";
-  }
-
-  // True if the value is that of other operands, or of another element.
-  std::string of_place() const {
-    if (p_.m() * p_.n() * std::max<int64_t>(1, p_.k()) > k_most_products || s_.sigmoid) return "";
-    for (int64_t i = 0; i < p_.m(); ++i)
-      for (int64_t j = 0; j < p_.n(); ++j) {
-        if (i == e_.i && j == e_.j) continue;
-        const element other(p_, i, j);
-        const reference::matmul_element model(s_, other.operands());
-        const double due = model.expected();
-        if (due != 0 && std::fabs(actual_ - due) <= model.bound() && std::fabs(actual_ - due) < std::fabs(due))
-          return fmt::format("The store, or the reading of rows and columns, departs: the value is that of c[{},{}].",
-                             i, j);
-      }
-    return "";
-  }
-
-  // What the wrong elements of the row have in common.
-  std::string where(const host_tensor& c, const std::vector<int64_t>& outside) const {
-    const auto n = static_cast<size_t>(c.spec.cols());
-    if (outside.size() == n) return " All elements of the row are off: a step that they share departs.";
-    if (outside.front() > 0 && outside.back() + 1 == c.spec.cols() &&
-        outside.size() == n - static_cast<size_t>(outside.front()))
-      return fmt::format(" Only the columns from {} on are off: the tile at the right edge departs.", outside.front());
-    return "";
-  }
-
-  const matmul_problem& p_;
-  const reference::matmul_setting s_;
-  const element& e_;
-  const double exact_, bound_, actual_;
-};
 
 // ---- the explanation ----
 
@@ -283,9 +174,6 @@ explained_call explain_matmul(const observed_call& call) {
   const auto at = static_cast<size_t>(j);
   const double actual = s.actual.empty() ? std::nan("") : s.actual[at];
   t.steps = steps_of(setting, e, t.exact[at], actual);
-  const std::vector<int64_t> outside = columns_outside(t, s.actual);
-  if (share_of_bound(actual, t.exact[at], t.bound[at]) > 1 && !outside.empty())
-    t.departs = departure(p, e, t.exact[at], t.bound[at], actual).digits(call.outputs->at("c"), outside);
   return s;
 }
 

@@ -175,6 +175,24 @@ explanation_section given(const case_report& r) {
   return s;
 }
 
+// The first step whose value the outputs show to be off by more than rounding; "" if all elements are within bounds.
+std::string departing_step(const explained_call& explained) {
+  const explained_row& values = explained.values;
+  bool is_outside = false;
+  for (size_t k = 0; k < explained.actual.size(); ++k)
+    is_outside = is_outside || share_of_bound(explained.actual[k], values.exact[k], values.bound[k]) > 1;
+  if (!is_outside) return "";
+  const auto i = static_cast<size_t>(explained.element);
+  for (const explained_step& t : values.steps) {
+    // A few times the rounding of plain arithmetic, or 2^-20, beside what the element itself may err by.
+    const double rounding = std::max(8 * std::fabs(t.plain - t.exact), std::fabs(t.exact) * 0x1p-20);
+    if (std::fabs(t.implied - t.exact) > rounding + values.bound[i])
+      return fmt::format("The {} departs first: {} in place of {}.", t.what, number(t.implied), number(t.exact));
+  }
+  return fmt::format("{} departs: {} in place of {}.", explained.element_name, number(explained.actual[i]),
+                     number(values.exact[i]));
+}
+
 explanation_section departure(const explained_row& values) {
   explanation_section s{
       "Where it departs from a plain implementation", {}, {{"step", "exact", "plain", "implied by the kernel"}}};
@@ -257,6 +275,7 @@ explanation explain_call(const trial_case& c, const case_report& r, const call_e
     if (explanation_section s = given(r); !s.sentences.empty()) e.sections.push_back(std::move(s));
     return e;
   }
+  if (explained.values.departs.empty()) explained.values.departs = departing_step(explained);
   e.sections.push_back(demanded(explained));
   e.sections.push_back(explained.actual.empty()
                            ? explanation_section{"What the kernel gave", {"No result: " + failure_sentence(r)}, {}}
