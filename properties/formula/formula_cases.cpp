@@ -125,9 +125,12 @@ recipe draw_free_fill(draw& d, int64_t kind, dtype type) {
 recipe draw_ranged_fill(draw& d, double least, double most, bool is_whole) {
   const double seed = d.seed();
   const double low = is_whole ? std::ceil(least) : least, near = std::min(most, std::max(least, 0.0) + 1);
-  switch (d.between(0, 5)) {
+  switch (d.between(0, 6)) {
     case 0: return make_recipe("constant", {low});
     case 1: return make_recipe("constant", {is_whole ? std::floor(most) : most});
+    case 6:
+      if (!is_whole && least <= 0 && most > 0) return make_recipe("one_hot", {seed, near, 0});
+      [[fallthrough]];
     case 2:
       if (!is_whole && least <= 1 && most >= 2) return make_recipe("half_ulp", {seed, 11});
       [[fallthrough]];
