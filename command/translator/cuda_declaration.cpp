@@ -38,7 +38,7 @@ class parser {
  private:
   bool is(size_t i, std::string_view s) const { return t_.is(i, s); }
 
-  // Words of the declaration that do not belong to the type; i_ is the last of them then.
+  // Words of the declaration that are not part of the type; i_ is then the last of them.
   bool skip_qualifier() {
     for (const char* word : {"__shared__", "__device__", "__constant__", "__managed__", "static", "inline"})
       if (is(i_, word)) return true;
@@ -54,7 +54,7 @@ class parser {
     return true;
   }
 
-  // The words of the type and the name, up to what follows the name; false where they declare something else.
+  // Reads the words of the type and the name; false if they declare something else.
   bool read_words() {
     int angle = 0;
     bool ended = false;
@@ -87,7 +87,7 @@ class parser {
     return ended && !words_.empty() && t_.is_identifier(words_.back());
   }
 
-  // What the words declare, with the extents and past the initial value that follow them.
+  // Returns what the words declare, with extents, and moves past the initial value.
   cuda_declarator declarator() {
     cuda_declarator one;
     one.name_token = words_.back();

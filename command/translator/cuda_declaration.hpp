@@ -11,7 +11,7 @@
 namespace warpcheck::cli {
 
 struct cuda_declarator {
-  std::string type;  // without the declarator's own brackets
+  std::string type;  // without the brackets of the declarator
   std::string name;
   std::string extents;  // "[32][33]" or empty
   size_t name_token = 0;
@@ -24,8 +24,8 @@ struct cuda_declaration {
   size_t end = 0;  // the ";"
 };
 
-// The declaration of variables that starts at token `start`. Nothing where it is no plain one: `refused` is then the
-// token at which that shows.
+// Returns the declaration of variables that starts at token `start`, or nothing if it is no plain one: then `refused`
+// is the token that shows it.
 std::optional<cuda_declaration> parse_variables(const cuda_structure& s, size_t start, size_t& refused);
 
 }  // namespace warpcheck::cli

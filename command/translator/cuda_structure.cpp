@@ -15,7 +15,7 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[N]) {
   return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// Words before a name that do not make it a declaration's.
+// Words before a name that show that it is not declared here.
 bool is_statement_word(std::string_view word) {
   constexpr std::string_view words[] = {"return",    "else",   "case", "do",    "throw",
                                         "co_return", "sizeof", "new",  "delete"};
@@ -178,7 +178,7 @@ size_t cuda_structure::parameter_list(size_t start) const {
   return k_none;
 }
 
-// The "{" of the body that follows the parameter list at `open`, past a constructor's initialisers; k_none: no body.
+// Returns the "{" of the body after the parameter list at `open` and a constructor's initialisers, or k_none.
 size_t cuda_structure::body_of(size_t open) const {
   size_t i = match_[open] + 1;
   while (i < t_.size() && !is(i, "{") && !is(i, ";") && !is(i, ":") && !is(i, "="))
@@ -195,7 +195,7 @@ size_t cuda_structure::body_of(size_t open) const {
   return is(i, "{") ? i : k_none;
 }
 
-// Kernels, the code that runs on the device, and main().
+// Finds kernels, device code, and main().
 void cuda_structure::find_functions() {
   owner_.assign(t_.size(), 0);
   for (size_t i = 0; i < t_.size(); ++i) {
@@ -225,14 +225,14 @@ void cuda_structure::note_function(size_t name) {
       functions_.push_back({namespaces_of(name) + std::string(t_.text(name)), parameter_names(name + 1)});
     has_main_ |= is(name, "main");
   }
-  // "f(1);" at file scope declares, too.
+  // "f(1);" at file scope is a declaration, too.
   if (!is(after, "{") && !is(after, ";")) return;
   for (size_t i = statement_start(name); i < name; ++i)
     if (is(i, "__global__")) return;
   other_names_.emplace(t_.text(name));
 }
 
-// "acme::detail::" of what lies in these; unnamed ones need no name.
+// Returns "acme::detail::" for names in these namespaces; unnamed ones add nothing.
 std::string cuda_structure::namespaces_of(size_t token) const {
   std::string names;
   for (size_t i = token; i-- > 0;) {
@@ -249,7 +249,7 @@ std::string cuda_structure::namespaces_of(size_t token) const {
   return names;
 }
 
-// The last identifier of each parameter, but of its default value and the brackets of an array.
+// Returns the last identifier of each parameter, before its default value and array brackets.
 std::vector<std::string> cuda_structure::parameter_names(size_t open) const {
   std::vector<std::string> names;
   const size_t close = match_[open];
@@ -279,7 +279,7 @@ void cuda_structure::note_kernel(size_t open, bool is_template) {
     if (is(k, "*")) pointers.insert(number);
     is_template |= is(k, "auto");
   }
-  // Names of parameters may differ between declarations; their number of commas and types' first words may not.
+  // Parameter names may differ between declarations; the number of commas and the types' first words may not.
   for (size_t k = open + 1; k < match_[open]; ++k) {
     if (is(k, "=")) {
       has_defaults = true;

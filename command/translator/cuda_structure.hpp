@@ -1,5 +1,5 @@
-// The structure of a CUDA source, as far as its tokens show it: brackets, scopes, functions, and which code runs on
-// the device. Not a C++ parser.
+// The structure of a CUDA source as far as its tokens show it: brackets, scopes, functions, and which code runs on
+// the device. This is not a C++ parser.
 #pragma once
 
 #include <map>
@@ -22,21 +22,21 @@ class cuda_structure {
 
   struct kernel_info {
     bool is_template = false;
-    bool overloaded = false;  // by another kernel, or by a function of the host
+    bool overloaded = false;  // another kernel or a host function has the same name
     bool has_defaults = false;
     std::string parameters;
-    std::set<size_t> pointers;  // numbers, from 0, of the parameters that are pointers
+    std::set<size_t> pointers;  // indices, from 0, of the parameters that are pointers
   };
 
   // A function or lambda that runs on the device, from its parameter list to the end of its body.
   struct device_function {
     size_t parameters = 0, body = 0;  // the brackets that open them
     bool also_host = false;
-    std::set<std::string_view> pointers;  // names in it that stand for pointers where they stand for a variable
-    std::set<std::string_view> declared;  // names of built-in variables that it gives to its own
+    std::set<std::string_view> pointers;  // names that denote pointers where they denote a variable
+    std::set<std::string_view> declared;  // names of built-in variables that the function declares itself
   };
 
-  // Finds no functions where brackets do not match.
+  // Finds no functions if brackets do not match.
   cuda_structure(std::string_view text, std::string_view file);
 
   const token_list& tokens() const { return t_; }
@@ -50,21 +50,21 @@ class cuda_structure {
   bool closes(size_t i) const { return is(i, ")") || is(i, "]") || is(i, "}"); }
   size_t match(size_t i) const { return match_[i]; }
   scope scope_of(size_t i) const { return scope_[i]; }
-  // nullptr: no such kernel.
+  // Returns nullptr if there is no such kernel.
   const kernel_info* kernel(std::string_view name) const;
-  // The innermost one that token i belongs to, or nullptr.
+  // Returns the innermost device function that contains token i, or nullptr.
   const device_function* device_code(size_t i) const {
     return owner_[i] == 0 ? nullptr : &device_functions_[owner_[i] - 1];
   }
-  // True if token i names a member of something, or something of a namespace or class.
+  // True if token i names a member, or a name qualified by a namespace or class.
   bool is_member(size_t i) const;
-  // The first token of the statement or declaration that token i belongs to.
+  // Returns the first token of the statement or declaration that contains token i.
   size_t statement_start(size_t i) const;
-  // The ">" that closes the template arguments opened by the "<" at `open`; k_none where that "<" compares.
+  // Returns the ">" that closes the template arguments opened by the "<" at `open`; k_none if that "<" compares.
   size_t template_arguments_end(size_t open) const;
-  // Returns the token behind the template header `template <...> requires ...` at i, or i where there is none.
+  // Returns the token after the template header `template <...> requires ...` at i, or i if there is none.
   size_t skip_template_header(size_t i) const;
-  // The "(" of the parameter list of the function declared from `start`, or k_none for anything else.
+  // Returns the "(" of the parameter list of the function declared at `start`, or k_none.
   size_t parameter_list(size_t start) const;
 
   void fail(size_t i, std::string construct, std::string allowed);
@@ -88,12 +88,12 @@ class cuda_structure {
 
   token_list t_;
   std::vector<size_t> match_;
-  std::vector<scope> scope_;     // in which each token lies
+  std::vector<scope> scope_;     // that contains each token
   std::vector<uint32_t> owner_;  // number of the device function from 1; 0: none
   std::vector<device_function> device_functions_;
   std::map<std::string, kernel_info, std::less<>> kernels_;
   std::vector<std::string> kernel_names_;
-  std::set<std::string, std::less<>> other_names_;  // of functions of the host at file scope
+  std::set<std::string, std::less<>> other_names_;  // names of host functions at file scope
   std::vector<imported_function> functions_;
   std::vector<import_error> errors_;
   bool has_main_ = false;

@@ -11,7 +11,7 @@ bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) ||
 bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// Headers of the toolkit that hold code for kernels and are compiled as they are: cuRAND's device API.
+// Headers of the toolkit with device code, compiled unchanged: cuRAND's device API.
 bool is_device_library(std::string_view file) { return file.substr(file.rfind('/') + 1).starts_with("curand"); }
 
 class tokenizer {
@@ -48,7 +48,7 @@ class tokenizer {
   std::string_view source() const { return list_.source; }
   char peek(size_t ahead) const { return at_ + ahead < source().size() ? source()[at_ + ahead] : '\0'; }
 
-  // A line marker sets the place; any other directive is passed over with its continuation lines.
+  // A line marker sets the position; any other directive is skipped with its continuation lines.
   void directive() {
     size_t end = at_;
     int newlines = 0;
@@ -85,7 +85,7 @@ class tokenizer {
       list_.files.push_back(name);
       of_user_.push_back(flags.find('3') == std::string_view::npos || is_device_library(name));
     }
-    system_ = !of_user_[static_cast<size_t>(file_)];  // the flag is also around what a system header's macro made
+    system_ = !of_user_[static_cast<size_t>(file_)];  // text from a system header's macro has the flag, too
   }
 
   bool skip_comment() {
@@ -110,7 +110,7 @@ class tokenizer {
     skip_to(end);
   }
 
-  // The end of a string or character literal whose opening quote is at `open`.
+  // Returns the end of a string or character literal whose opening quote is at `open`.
   size_t quoted_end(size_t open) const {
     for (size_t i = open + 1; i < source().size(); ++i) {
       if (source()[i] == '\\')

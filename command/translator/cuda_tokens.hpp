@@ -1,4 +1,4 @@
-// Tokens of preprocessed CUDA C++, each with the line of the user's file that it comes from.
+// Tokens of preprocessed CUDA C++, each with its line of the user's file.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct token_list {
   }
   bool is(size_t i, std::string_view s) const { return i < tokens.size() && text(i) == s; }
   bool is_identifier(size_t i) const { return i < tokens.size() && tokens[i].kind == token_kind::identifier; }
-  // Tokens [first, last) as text: a blank between two, but where both are parts of one operator such as "<<".
+  // Returns tokens [first, last) as text, separated by blanks except within an operator such as "<<".
   std::string join(size_t first, size_t last) const;
 };
 
-// Comments, directives and the text of system headers (flag 3 of a line marker; not cuRAND's) give no tokens; what a
-// system header's macro puts into another file does. "::" is one token, every other punctuation character is one of its
+// Comments, directives and the text of system headers (flag 3 of a line marker; except cuRAND's) give no tokens. Text
+// from a system header's macro in another file does. "::" is one token, any other punctuation character is one of its
 // own. Lines before the first marker belong to `file`.
 token_list tokenize_cuda(std::string_view preprocessed, std::string_view file);
 

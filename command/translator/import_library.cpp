@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-// A file name beside the cached one that no other process uses.
+// Returns a file name beside the cached one that no other process uses.
 std::string private_path(const fs::path& folder, const std::string& name) {
   return (folder / fmt::format("{}.{}", name, getpid())).string();
 }
@@ -39,7 +39,7 @@ std::string private_path(const fs::path& folder, const std::string& name) {
                   names_not_modelled(said), said));
 }
 
-// The folder of the toolkit's own headers, or "": that of CUDA_HOME, of this build, or of the usual place.
+// Returns the folder of the toolkit's headers, or "": from CUDA_HOME, from this build, or the usual place.
 std::string toolkit_folder(const toolchain& tools) {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -53,8 +53,8 @@ std::string toolkit_folder(const toolchain& tools) {
   return "";
 }
 
-// Where headers are looked for behind all others: the toolkit's own, for those of Thrust, libcu++ and cuRAND's device
-// API are plain C++ and device code; last, stand-ins for Thrust's and for the headers that NVIDIA's samples share.
+// Returns the folders searched last for headers: the toolkit's own, whose Thrust, libcu++ and cuRAND device API are
+// plain C++ and device code; then stand-ins for Thrust and for the headers that NVIDIA's samples share.
 std::vector<std::string> last_folders(const toolchain& tools) {
   std::vector<std::string> options;
   if (const std::string folder = toolkit_folder(tools); !folder.empty())
@@ -64,7 +64,7 @@ std::vector<std::string> last_folders(const toolchain& tools) {
   return options;
 }
 
-// A sentence on where a header of the toolkit comes from that the preprocessor did not find, or "".
+// Returns a sentence on how to get a toolkit's header that the preprocessor did not find, or "".
 std::string source_of_missing_header(const toolchain& tools, const std::string& said) {
   static const std::regex missing(R"(fatal error: '?((thrust|cub|cuda|nv|nvtx3)/[^ :']+|curand[^ :']*\.h)'?)");
   std::smatch name;
@@ -77,7 +77,7 @@ std::string source_of_missing_header(const toolchain& tools, const std::string& 
                         : fmt::format("the CUDA toolkit in {} has no header <{}>\n", folder, name.str(1));
 }
 
-// The name, as a source includes it, of the first header of the toolkit that nothing here stands in for, or "".
+// Returns the first included header of the toolkit without a stand-in, as the source names it, or "".
 std::string foreign_header(std::string_view preprocessed) {
   static const std::regex own(R"((^|/)(curand[^/]*$|nv/|nvtx3/)|/cccl/(cuda|thrust)/)");
   static const std::regex of_toolkit(
@@ -99,21 +99,21 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
-// True if a source includes the toolkit's Thrust, and not what stands in for it.
+// True if a source includes the toolkit's Thrust instead of the stand-in.
 bool includes_thrust(std::string_view preprocessed) {
   return preprocessed.find("/thrust/detail/config") != std::string_view::npos &&
          preprocessed.find("/simt/import/stand_ins/thrust/") == std::string_view::npos;
 }
 
-// Less optimisation and lines alone where each access is a call of the detector or of the trace: a program takes half
-// the time to compile, and as long to run. Small functions are inlined: a report names the lines of those that an
-// access was inlined into. The flavour plain keeps -O2, for it judges many cases.
+// If the detector or the trace is called at each access, less optimisation and line numbers alone halve the time to
+// compile and do not slow the program. Small functions are inlined: a report names the lines of all functions into
+// which an access was inlined. The flavour plain keeps -O2, because it judges many cases.
 std::vector<std::string> effort_options(const import_request& r) {
   if (r.flavour == "race" || r.traced) return {"-O1", "-g1", "-finline-small-functions"};
   return {};
 }
 
-// What makes the compiler call the functions of import/trace_hooks.hpp.
+// Options by which the compiler calls the functions of import/trace_hooks.hpp.
 std::vector<std::string> trace_options(const toolchain& tools) {
   std::vector<std::string> options = {"-fsanitize=kernel-address", "-fno-sanitize-address-use-after-scope",
                                       "-fsanitize-coverage=trace-pc"};
@@ -124,8 +124,8 @@ std::vector<std::string> trace_options(const toolchain& tools) {
   return options;
 }
 
-// The user's macros and, where these would rewrite them, our headers before. The path of the file that holds macros is
-// part of the preprocessed text, and so follows from what is in it.
+// Returns the user's macros, preceded by our headers if the macros would rewrite these. The macros' file has a path
+// derived from its contents, because the path is part of the preprocessed text.
 std::vector<std::string> macro_options(const toolchain& tools, const import_request& r, const std::string& file,
                                        const fs::path& folder) {
   const macro_order order = order_macros(file, r.defines, r.includes, tools.root());
@@ -140,7 +140,7 @@ std::vector<std::string> macro_options(const toolchain& tools, const import_requ
   return options;
 }
 
-// The C++ of a PTX module. Its path is part of the preprocessed text, and so follows from what is in it.
+// Writes the C++ of a PTX module. Its path, part of the preprocessed text, is derived from its contents.
 std::string written_program(const std::string& file, const fs::path& folder) {
   const std::string program = program_of(parse_ptx(read_text(file), file));
   const std::string path = (folder / fmt::format("ptx.{}.cu", engine::sha256_hex(program).substr(0, 16))).string();
@@ -148,7 +148,7 @@ std::string written_program(const std::string& file, const fs::path& folder) {
   return path;
 }
 
-// A source after the preprocessor, with what plain C++ cannot express rewritten; C stays as it is.
+// Preprocesses a source and rewrites what plain C++ cannot express; C stays as it is.
 imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
                                  const fs::path& folder) {
   compilation c;
@@ -188,7 +188,7 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   return source;
 }
 
-// All sources of a program. usage_error with the refusals of all of them.
+// Imports all sources of a program. Throws usage_error with the refusals of all of them.
 std::vector<imported_source> rewritten_sources(const toolchain& tools, const import_request& r,
                                                const std::vector<std::string>& files, const fs::path& folder) {
   std::vector<imported_source> sources;
@@ -277,18 +277,18 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     write_file(written.back()->path, sources[i].text);
     c.sources.push_back(written.back()->path);
   }
-  // Reports name the user's file as the user did, from whichever folder.
+  // Reports name the file as the user did, whatever the current folder.
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   c.options.insert(c.options.end(), effort.begin(), effort.end());
   if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
-  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour has their handler
+  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour handles these checks
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);
     c.options.insert(c.options.end(), follow.begin(), follow.end());
   }
   c.output = private_path(folder, stem);
   std::string said = tools.compile(c);
-  // g++ refuses `using Array = Array<T>` in a class that has used the name, which nvcc's front end takes.
+  // nvcc accepts `using Array = Array<T>` in a class that has already used the name; g++ would refuse it.
   if (said.find("changes meaning of") != std::string::npos) {
     c.options.push_back("-fpermissive");
     said = tools.compile(c);

@@ -19,9 +19,9 @@ using scope = cuda_structure::scope;
 struct refused {
   std::string_view name;
   std::string_view allowed;
-  bool is_template = false;  // another identifier of the name is anybody's
+  bool is_template = false;  // the name counts only with template arguments
 };
-// Identifiers that mean something the emulated device does not have.
+// Identifiers of features that the emulated device does not have.
 constexpr refused k_refused[] = {
     {"texture", "plain loads instead of textures", true},
     {"surface", "plain loads and stores instead of surfaces", true},
@@ -29,7 +29,7 @@ constexpr refused k_refused[] = {
 };
 
 struct edit {
-  size_t begin, end;  // of the text
+  size_t begin, end;  // range in the text
   std::string replacement;
 };
 
@@ -85,7 +85,7 @@ class rewriter {
         return fail(i, std::string(word), std::string(r.allowed));
   }
 
-  // A call whose result nobody takes.
+  // A call whose result is not used.
   bool is_statement(size_t i) const {
     if (!is(i + 1, "(") || !is(match(i + 1) + 1, ";")) return false;
     if (is(i - 1, ";") || is(i - 1, "{") || is(i - 1, "}") || is(i - 1, "else")) return true;
@@ -94,7 +94,7 @@ class rewriter {
     return is(word, "if") || is(word, "for") || is(word, "while");
   }
 
-  // A kernel's body is left at once where it is called as a function: through a pointer, a compiler lets it.
+  // A kernel called as an ordinary function returns at once: through a pointer, compilers accept such a call.
   void refuse_plain_calls(size_t qualifier) {
     size_t k = qualifier + 1;
     while (k < t_.size() && s_.device_code(k) == nullptr && !is(k, ";") && !is(k, "{")) ++k;
@@ -103,7 +103,7 @@ class rewriter {
     const size_t at = t_.tokens[f.body].end;
     edits_.push_back({at, at, fmt::format(" if (::simt::import::called_as_function(\"{}\")) return;", name_before(f))});
   }
-  // The body of a kernel sets its clusters, because they may depend on the arguments of a template.
+  // The body of a kernel sets its clusters, because they may depend on template arguments.
   void rewrite_cluster(size_t i) {
     const size_t close = match(i + 1);
     size_t k = close;
@@ -119,7 +119,7 @@ class rewriter {
     return t_.is_identifier(f.parameters - 1) ? t_.text(f.parameters - 1) : "of a template";
   }
 
-  // In device code. A built-in variable becomes a call, for the host's code may have its name for others. An index of a
+  // Rewrites device code. A built-in variable becomes a call, since host code may use its name otherwise. An index of a
   // pointer is checked against the allocation that the pointer points into.
   bool rewrite_variable_use(size_t i) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 4> builtins = {
@@ -144,7 +144,7 @@ class rewriter {
     return true;
   }
 
-  // A function of math.h in device code: its last bits are the host's library's, not a GPU's.
+  // A function of math.h in device code: its last bits are those of the host's library, not of a GPU.
   bool rewrite_math(size_t i) {
     if (!is(i + 1, "(") || !is_approximate(t_.text(i))) return false;
     const auto& own = s_.functions();
@@ -171,14 +171,14 @@ class rewriter {
         "j1", "jn", "norm", "norm3d", "norm4d", "normcdfinv", "rcbrt", "rnorm", "rnorm3d", "rnorm4d", "y0", "y1", "yn",
         "lgamma", "log", "log2", "log10", "log1p", "normcdf", "pow", "rhypot", "rsqrt", "sin", "sincos", "sinh",
         "sinpi", "tan", "tanh", "tgamma",
-        // of 16 bits, and of pairs of them
+        // for 16-bit types and their pairs
         "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsin", "hcos", "htanh", "hrcp", "hrsqrt", "h2exp",
         "h2exp2", "h2log", "h2log2", "h2rcp", "h2rsqrt"};
     if (name.ends_with('f') && name != "erf") name.remove_suffix(1);
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   }
 
-  // Inline PTX in device code; the host's own is the host compiler's.
+  // Translates inline PTX in device code; inline assembly of host code is left to the compiler.
   bool rewrite_asm(size_t i) {
     if (!is(i, "asm") && !is(i, "__asm__") && !is(i, "__asm")) return false;
     size_t open = i + 1;
@@ -213,7 +213,7 @@ class rewriter {
     return true;
   }
 
-  // Tokens [first, last) with what is rewritten in them, on one line.
+  // Returns tokens [first, last) with everything rewritten, on one line.
   std::string rewritten(size_t first, size_t last) {
     const size_t before = edits_.size();
     for (size_t k = first; k < last; ++k) visit(k);
@@ -242,8 +242,8 @@ class rewriter {
     return out;
   }
 
-  // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type gives what the launch's
-  // arguments are.
+  // `(void*)kernel` and `reinterpret_cast<void*>(kernel)` become the kernel's name: its type determines the types
+  // of the launch's arguments.
   void drop_cast_to_void(size_t i) {
     const bool c_style = is(i, "(");
     if (!c_style && !(is(i, "reinterpret_cast") && is(i + 1, "<"))) return;
@@ -256,7 +256,7 @@ class rewriter {
     replace(i, k + 2, "");
   }
 
-  // Any other cast of a kernel's name to `void*` keeps its type where launches find it.
+  // For any other cast of a kernel's name to `void*`, the type is stored where launches find it.
   void keep_type(size_t name) {
     size_t k = name;
     while (k >= 2 && is(k - 1, "::")) k -= t_.is_identifier(k - 2) ? 2 : 1;
@@ -278,7 +278,7 @@ class rewriter {
     edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
   }
 
-  // `auto k = &kernel<float>;`: a launch may get `k` as `void*`.
+  // `auto k = &kernel<float>;`: a launch may later get `k` as `void*`.
   void keep_address(size_t name) {
     size_t k = name;
     while (k >= 2 && is(k - 1, "::")) k -= t_.is_identifier(k - 2) ? 2 : 1;
@@ -292,13 +292,13 @@ class rewriter {
     edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
   }
 
-  // The ">" that closes the template arguments at `open`; the token before `open` where "<" compares.
+  // Returns the ">" that closes the template arguments at `open`; the token before `open` if "<" compares.
   size_t template_end(size_t open) const {
     const size_t close = s_.template_arguments_end(open);
     return close == k_none ? open - 1 : close;
   }
 
-  // Replaces tokens [first, last); where lines go with them, a marker restores the count.
+  // Replaces tokens [first, last); if this removes lines, a line marker restores the count.
   void replace(size_t first, size_t last, std::string replacement) {
     const size_t begin = t_.tokens[first].begin, end = t_.tokens[last - 1].end;
     if (t_.source.substr(begin, end - begin).find('\n') != std::string_view::npos) {
@@ -310,7 +310,7 @@ class rewriter {
 
   // ---- launches
 
-  // The token before the template arguments that end at `last`; `last` itself where none do, k_none where none begin.
+  // Returns the token before the template arguments that end at `last`; `last` if there are none, k_none if none begin.
   size_t before_template_arguments(size_t last) const {
     if (!is(last, ">")) return last;
     int depth = 0;
@@ -326,9 +326,9 @@ class rewriter {
     }
   }
 
-  // The first token of the expression that ends at `last` and names what is launched, or k_none.
+  // Returns the first token of the expression that ends at `last` and names the kernel, or k_none.
   size_t callee_start(size_t last) const {
-    // An element of a table of kernels, and the result of a call, begin where the table's or function's name does.
+    // An element of a table of kernels, or the result of a call, begins at the name of the table or function.
     while (is(last, "]") || (is(last, ")") && t_.is_identifier(match(last) - 1) && !is(match(last) - 1, "return")))
       last = match(last) - 1;
     if (is(last, ")")) return match(last);
@@ -343,7 +343,7 @@ class rewriter {
       i -= 2;
     }
     if (i >= 1 && is(i - 1, "::")) return i - 1;
-    // A pointer to a kernel that is a member of something.
+    // A pointer to a kernel that is a class member.
     while (is(i - 1, ".") || (is(i - 1, ">") && is(i - 2, "-"))) {
       i -= is(i - 1, ".") ? 2 : 3;
       while (closes(i)) i = match(i) - 1;
@@ -355,7 +355,7 @@ class rewriter {
     const size_t begin = i == 0 ? k_none : callee_start(i - 1);
     if (begin == k_none) return fail(i, "<<<", "a kernel's name before the launch: kernel<<<grid, block>>>(arguments)");
     const std::string name(t_.text(before_template_arguments(i - 1)));
-    // A kernel's launch runs after it, when its variables are gone.
+    // A launch made by a kernel runs after that kernel, when its variables no longer exist.
     const char* const capture = s_.device_code(i) != nullptr ? "=" : "&";
     size_t close = i + 3, commas = 0;
     for (; close < t_.size() && !is(close, ";"); ++close) {
@@ -382,7 +382,7 @@ class rewriter {
     rewrite_null_arguments(close + 3, known);
   }
 
-  // A generic call cannot turn the old null constants into a pointer; a keyword can.
+  // A generic call cannot convert the old null constants to a pointer; a keyword can.
   void rewrite_null_arguments(size_t open, const cuda_structure::kernel_info* known) {
     size_t position = 0;
     for (size_t k = open + 1; k < match(open); k = opens(k) ? match(k) + 1 : k + 1) {
@@ -395,7 +395,7 @@ class rewriter {
 
   // ---- variables
 
-  // The declaration of variables that starts at `start`. Fails, naming `what`, where it is no plain one.
+  // Returns the declaration of variables that starts at `start`. Fails, naming `what`, if it is not a plain one.
   std::optional<cuda_declaration> parse_declaration(size_t start, const std::string& what, const std::string& allowed) {
     size_t refused = 0;
     std::optional<cuda_declaration> d = parse_variables(s_, start, refused);
@@ -403,7 +403,7 @@ class rewriter {
     return d;
   }
 
-  // A variable that is no array keeps its type's own name: a template in its class then finds members of itself.
+  // A variable that is not an array keeps its type's own name, so that a template in its class finds its members.
   static std::string shared_variable(const std::string& name, const std::string& type, const std::string& extents,
                                      const std::string& alignment) {
     return fmt::format(
@@ -431,7 +431,7 @@ class rewriter {
     return fmt::format("static inline auto& simt_shared_of_{0}() {{ {1} return {0}; }} ", v.name, dynamic_variable(v));
   }
 
-  // `__shared__ union { ... } a, b[2];`: the type, which may have no name, first, then the variables.
+  // `__shared__ union { ... } a, b[2];`: first the type, which may have no name, then the variables.
   bool rewrite_shared_type(size_t shared) {
     size_t k = shared + 1;
     if (!is(k, "union") && !is(k, "struct")) return false;
@@ -508,8 +508,8 @@ class rewriter {
     return s_.parameter_list(start) == k_none;
   }
 
-  // The variable keeps its declaration under another name, as the initial value; its own name becomes a reference into
-  // device memory. Constants stay as they are: nothing can race on them, and constant expressions may need them.
+  // The variable's declaration, under another name, becomes the initial value; its own name becomes a reference into
+  // device memory. Constants are unchanged: they cannot race, and constant expressions may need them.
   bool rewrite_variable(size_t start, size_t plain, const std::string& kind) {
     const std::optional<cuda_declaration> d =
         parse_declaration(plain, fmt::format("this __{}__ declaration", kind),
@@ -517,7 +517,7 @@ class rewriter {
     if (!d) return false;
     done_until_ = d->end + 1;
     if (d->is_extern || d->is_const) return true;
-    std::string header, arguments;  // of a variable template
+    std::string header, arguments;  // for a variable template
     if (plain != start) {
       const std::optional<std::string> names = template_arguments(start, plain);
       if (!names) {
@@ -538,7 +538,7 @@ class rewriter {
     return true;
   }
 
-  // "T, N" of `template <class T, int N>` in [start, end); nothing where a parameter has no name or a form of its own.
+  // Returns "T, N" for `template <class T, int N>` in [start, end); nothing if a parameter has no name or another form.
   std::optional<std::string> template_arguments(size_t start, size_t end) const {
     std::string names;
     int depth = 0;
@@ -558,7 +558,7 @@ class rewriter {
 
   std::string apply_edits() { return apply(edits_, 0, t_.source.size()); }
 
-  // The text [at, end) with these edits.
+  // Returns the text [at, end) with these edits.
   std::string apply(std::vector<edit>& edits, size_t at, size_t end) const {
     std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) { return a.begin < b.begin; });
     std::string out;
@@ -577,7 +577,7 @@ class rewriter {
   std::vector<edit> edits_;
   std::set<std::string, std::less<>> shared_of_file_;  // names of __shared__ variables outside functions
   int asm_statements_ = 0;
-  size_t dropped_cast_ = k_none;  // the last cast to void* that is gone
+  size_t dropped_cast_ = k_none;  // the last cast to void* that was removed
   size_t done_until_ = 0;         // declarations before this token are rewritten
   imported_source result_;
 };

@@ -9,7 +9,7 @@ namespace warpcheck::cli {
 
 // An operand between the colons of an asm statement.
 struct ptx_operand {
-  std::string name;        // of %[name]; empty: it has none
+  std::string name;        // the name in %[name]; may be empty
   std::string constraint;  // "=r", "l", "+f", "n", ...
   std::string expression;
 };
@@ -17,11 +17,11 @@ struct ptx_operand {
 struct ptx_statement {
   std::string text;  // the PTX, its string literals joined and unescaped
   std::vector<ptx_operand> operands;
-  bool has_operands = false;  // colons: then %% stands for %
-  int number = 0;             // in the statement's labels, which so differ from others
+  bool has_operands = false;  // it has colons, so %% means %
+  int number = 0;             // makes the statement's labels unique
 };
 
-// One C++ statement without its ';', on one line. An instruction that is not modelled fails where it runs.
+// Returns one C++ statement without its ';', on one line. An instruction that is not modelled fails when it runs.
 std::string translate_ptx(const ptx_statement& statement);
 
 }  // namespace warpcheck::cli

@@ -198,7 +198,7 @@ std::string ptx_translator::bits(const instruction& i, const std::string& t) {
   return "";
 }
 
-// What a function of plain_function computes, rounded, saturated and with subnormals flushed as the parts say.
+// Returns the result of a function of plain_function, rounded, saturated and flushed as the parts require.
 std::string ptx_translator::rounded(const instruction& i, const std::string& t) {
   const auto& o = i.operands;
   const char* function = plain_function(i);

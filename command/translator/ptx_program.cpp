@@ -19,7 +19,7 @@ std::string cpp_name(const char* prefix, std::string name) {
   return prefix + name;
 }
 
-// The functions that CUDA's own library has (simt/import/ptx_program.hpp).
+// Functions of CUDA's own device library (ptx_program.hpp).
 constexpr std::string_view k_library[] = {"vprintf", "__assertfail"};
 
 std::string marker(const ptx_module& m, int line) { return fmt::format("# {} \"{}\"\n", line, m.file); }

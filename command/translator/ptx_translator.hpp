@@ -1,4 +1,4 @@
-// The translator behind ptx.hpp: ptx.cpp takes the text apart, ptx_instructions.cpp and ptx_arithmetic.cpp know the
+// The translator behind ptx.hpp: ptx.cpp splits the text; ptx_instructions.cpp and ptx_arithmetic.cpp translate the
 // instructions.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace warpcheck::cli {
 
-// The C++ type of a PTX type such as "u32"; empty: none.
+// Returns the C++ type of a PTX type such as "u32", or "".
 std::string type_of_ptx(std::string_view type);
 
 struct instruction {
@@ -28,7 +28,7 @@ struct instruction {
   bool begins(const words& parts) const {
     return opcode.size() >= parts.size() && std::equal(parts.begin(), parts.end(), opcode.begin());
   }
-  // The last part that is a type.
+  // Returns the last part that is a type.
   std::string type() const {
     for (auto part = opcode.rbegin(); part != opcode.rend(); ++part)
       if (const std::string t = type_of_ptx(*part); !t.empty()) return t;
@@ -36,7 +36,7 @@ struct instruction {
   }
 };
 
-// Where an address points: anywhere, into the block's own shared memory, or into that of its cluster.
+// The space of an address: any, the block's own shared memory, or that of its cluster.
 enum address_space { k_generic, k_own, k_cluster };
 
 class ptx_translator {
@@ -47,7 +47,7 @@ class ptx_translator {
       : s_(k_no_operands), module_(&module), is_kernel_(is_kernel), scopes_{{names, {}}} {}
 
   std::string run();
-  // The C++ of a function's body.
+  // Returns the C++ of a function's body.
   std::string function_body(const std::vector<ptx_item>& items);
 
  private:
@@ -62,16 +62,16 @@ class ptx_translator {
   void open_scope(std::span<const ptx_item> rest);
   void item(const ptx_item& one);
 
-  // A C++ name that nothing else in the statement or function has.
+  // Returns a C++ name that is unique in the statement or function.
   std::string unique(const std::string& prefix, std::string name);
-  // What a name stands for in the innermost scope that has it; nullptr: nothing.
+  // Returns what a name denotes in the innermost scope that has it, or nullptr.
   const std::string* find(std::map<std::string, std::string> scope::*kind, const std::string& name) const;
-  // The C++ label of a label; nullptr: there is none.
+  // Returns the C++ label of a PTX label, or nullptr.
   const std::string* label(const std::string& name) const;
 
   // ---- operands, as C++ expressions
 
-  // Returns one value; empty: not understood.
+  // Returns one value, or "" if the operand is not understood.
   std::string value(const std::string& text) const;
 
   static std::string special(const std::string& name);
@@ -95,7 +95,7 @@ class ptx_translator {
   // ---- statements
 
   void statement(const std::string& text);
-  // The C++ of one instruction; empty: it is not modelled.
+  // Returns the C++ of one instruction, or "" if it is not modelled.
   std::string instruction_code(instruction& i, const std::string& text);
 
   // "mbarrier.try_wait.shared::cta.b64"; "::" belongs to a part, as do braces.
@@ -109,7 +109,7 @@ class ptx_translator {
   std::string call(const instruction& i);
   std::string indexed_branch(const instruction& i);
 
-  // Each gives C++ for instructions of its kind, an empty text for others.
+  // Each function returns C++ for instructions of its kind, and an empty text for others.
   std::string control(const instruction& i);
   std::string barriers(const instruction& i);
   std::string mbarrier(const instruction& i);
@@ -138,7 +138,7 @@ class ptx_translator {
   const ptx_module* module_ = nullptr;  // nullptr: inline PTX
   bool is_kernel_ = false;
   std::vector<scope> scopes_;
-  std::map<std::string, int> uses_;                  // how often unique() has seen a name
+  std::map<std::string, int> uses_;                  // how often unique() was called with a name
   std::map<std::string, std::string> accumulators_;  // registers that lie in arrays
   std::map<std::string, words> targets_;             // lists of labels by their label
   std::string registers_, code_;

@@ -5,7 +5,7 @@
 
 namespace warpcheck::cli {
 
-// One line that names CUDA's functions, types and members of its libraries that the compiler or linker did not find,
+// Returns one line with CUDA's functions, types and members of its libraries that the compiler or linker did not find,
 // each with its first place; "" if there are none.
 std::string names_not_modelled(const std::string& said);
 

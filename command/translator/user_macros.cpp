@@ -19,15 +19,15 @@ using names = std::set<std::string, std::less<>>;
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The identifier at the beginning, or "".
+// Returns the identifier at the beginning, or "".
 std::string_view first_name(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && is_name_character(text[end])) ++end;
   return end > 0 && std::isdigit(static_cast<unsigned char>(text[0])) ? "" : text.substr(0, end);
 }
 
-// Words of our headers that a user may give to a macro. Names that begin with "_" or "SIMT_" are ours or the
-// compiler's, and those that begin with "CUDA_API_" choose an interface: who defines one of them means it for the
+// Words of our headers that a user may define as macros. Names that begin with "_" or "SIMT_" belong to us or the
+// compiler, and names that begin with "CUDA_API_" choose an interface: a definition of one of them is meant for the
 // headers.
 names own_words(const fs::path& folder) {
   names words;
@@ -47,7 +47,7 @@ names own_words(const fs::path& folder) {
   return words;
 }
 
-// What a source and the files that it includes define, and which of our headers they ask for, in their order.
+// The definitions in a source and its includes, and the headers of ours that it includes, in order.
 class source_scan {
  public:
   source_scan(const std::vector<std::string>& folders, fs::path own) : folders_(folders), own_(std::move(own)) {}
@@ -93,7 +93,7 @@ class source_scan {
     std::error_code error;
     const auto found = [&](const fs::path& at) { return fs::is_regular_file(at, error); };
     if (quoted && found(here / name)) return waiting_.push_back(here / name);
-    if (found(own_ / name)) {  // by its name, for in a file that is included by its path, #include_next begins anew
+    if (found(own_ / name)) {  // by its name: in a file included by its path, #include_next begins anew
       if (std::find(headers_.begin(), headers_.end(), name) == headers_.end()) headers_.push_back(name);
       return;
     }

@@ -1,5 +1,5 @@
 // Macros of a foreign source whose names the emulated device's own headers use, too: `-D N=64`, or `#define N 64`
-// before an include. They must not rewrite those headers, so the headers come first then.
+// before an include. They must not rewrite those headers, so the headers are then included first.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace warpcheck::cli {
 
 struct macro_order {
   std::vector<std::string> first;    // NAME or NAME=VALUE: defined before every header, as usual
-  std::vector<std::string> headers;  // our own ones that come before all macros, paths
-  std::string last;                  // directives for what is defined behind them; empty: nothing
+  std::vector<std::string> headers;  // our own headers that must precede all macros: paths
+  std::string last;                  // directives for macros defined after the headers; may be empty
 };
-// For `file` under these -D and -I options. `root` is the folder that holds simt/. Reads the file and the headers that
-// it includes, whatever conditions they stand in.
+// Returns the macros for `file` under these -D and -I options. `root` is the folder of simt/. Reads the file and the
+// headers that it includes, under whatever conditions.
 macro_order order_macros(const std::string& file, const std::vector<std::string>& defines,
                          const std::vector<std::string>& includes, const std::string& root);
 
