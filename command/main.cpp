@@ -81,7 +81,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   add_output(command, "--junit", o.junit, "Write the result as JUnit XML to this file");
   command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
       ->capture_default_str();
-  command->add_option("--size", o.size, "How large shapes grow: quick, ci or full")->capture_default_str();
+  command->add_option("--size", o.size, "Limit on sizes of generated shapes: quick, ci or full")->capture_default_str();
   command->add_option("--max-rows", o.max_rows,
                       "Generate at most this many rows; properties that need more are left out");
   command->add_option("--max-cols", o.max_cols, "Generate at most this many columns, likewise");
@@ -94,7 +94,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
           "--accept", [&o](const std::string&) { o.accepts_nondeterminism = true; },
           "nondeterministic: launches of a case may give different bits, as floating-point atomics do")
       ->check(CLI::IsMember({"nondeterministic"}));
-  command->add_flag("--allow-skips", o.allow_skips, "Let more than a tenth of the cases be skipped");
+  command->add_flag("--allow-skips", o.allow_skips, "Accept a run that skips more than a tenth of its cases");
   command
       ->add_option("--timeout", o.timeout,
                    "Seconds after which a case is stopped; more in proportion for more than 2^24 elements")
@@ -160,7 +160,7 @@ void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
   add_limits(fuzz, f.what);
   f.what.seed = "random";
   fuzz->add_option("--out", f.out, "Folder of findings and state; an existing folder is resumed")->required();
-  fuzz->add_option("--time", f.time, "How long: 90s, 10m, 8h (default: until --cases, or Ctrl-C)");
+  fuzz->add_option("--time", f.time, "Time limit: 90s, 10m, 8h, 1d (default: none; --cases or Ctrl-C ends the run)");
   fuzz->add_option("--cases", f.cases, "At most this many cases per (property, dtype); 0: no limit")
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
@@ -176,8 +176,8 @@ void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
 void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   CLI::App* replay = app.add_subcommand("replay", "Run one case from its line, as printed by a failing run");
   replay->add_option("line", r.line, "The case line, quoted")->required();
-  replay->add_option("--device", r.device, "Another device than the line's");
-  replay->add_option("--candidate", r.candidate, "Another candidate than the line's");
+  replay->add_option("--device", r.device, "Run on this device instead of the line's");
+  replay->add_option("--candidate", r.candidate, "Run this candidate instead of the line's");
   add_output(replay, "--json", r.json, "Write the report as JSON to this file");
   replay->add_option("--arrays", r.arrays,
                      "Write the inputs of the case into this folder, as NAME.npy, and run nothing");
@@ -197,8 +197,8 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
       ->add_option("line", x.line,
                    "The case line, quoted; or FILE.op, FILE.op:NAME: its bound, arithmetic, cases and properties")
       ->required();
-  explain->add_option("--device", x.device, "Another device than the line's");
-  explain->add_option("--candidate", x.candidate, "Another candidate than the line's");
+  explain->add_option("--device", x.device, "Run on this device instead of the line's");
+  explain->add_option("--candidate", x.candidate, "Run this candidate instead of the line's");
   add_output(explain, "--json", x.json, "Write the case's report and its explanation as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
@@ -367,10 +367,10 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")
       ->check(CLI::IsMember({"relaxed", "plain"}))
       ->capture_default_str();
-  emulated->add_flag("--keep-going", e.keep_going,
-                     "Continue after findings: races and accesses outside an allocation do not end their launch, where "
-                     "reads get 0 there; "
-                     "a failed launch does not end the program");
+  emulated->add_flag(
+      "--keep-going", e.keep_going,
+      "Continue after findings: races and accesses outside an allocation do not end their launch (a read "
+      "outside gives 0); a failed launch does not end the program");
   emulated->add_flag("--no-trace", e.no_trace, "List approximated functions, without the runs that trace their values");
   emulated->add_option("--suppress", e.suppress, "A file of known findings, a line each: KIND FILE:LINE REASON");
   emulated->add_flag("--quiet", e.quiet, "Do not show the output of the program");
@@ -442,7 +442,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench
       ->add_option(
           "--row", b.rows,
-          "A row instead of those of the description: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
+          "Measure this row instead of the description's: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
           "repeated)")
       ->allow_extra_args(false);
   bench->add_option("--peer", b.peers, "A library, or source:FILE.cu:ENTRY, that is measured in turn (may be repeated)")
