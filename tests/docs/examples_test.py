@@ -163,8 +163,10 @@ class Examples(unittest.TestCase):
         shutil.copy(own / ("operators.cu" if "my_matmul" in text else "softmax.cu"), folder / "mine.cu")
         (folder / "softmax.py").write_text(inline_test.kernelbench())
         (folder / "submission.py").write_text(inline_test.GPUMODE.format(source=inline_test.WRITES))
+        shutil.copy(ROOT / "tests/import/programs/ptx/kernels.ptx", folder / "k.ptx")
         random = numpy.random.default_rng(1)
-        for name, shape in {"x": (3, 5), "logits": (3, 5), "a": (3, 4), "b": (4, 2)}.items():
+        shapes = {"rows": (3, 128), "total": (1,), "x": (3, 5), "logits": (3, 5), "a": (3, 4), "b": (4, 2)}
+        for name, shape in shapes.items():
             numpy.save(folder / f"{name}.npy", random.normal(size=shape).astype("f4"))
         return folder
 
