@@ -174,7 +174,6 @@ class parser {
   }
 
   void variable(size_t begin, int line) {
-    advance(begin);
     at_ = begin;
     line_ = line;
     ptx_variable v = parse_ptx_variable(take_until(";", "the variable"));

@@ -82,8 +82,9 @@ std::string describe_place(size_t offset) {
                (d.id == nullptr ? "dynamic shared memory" : "a shared array of " + std::to_string(d.bytes) + " bytes");
     return "shared memory";
   }
-  return "byte " + std::to_string(offset - shadow.units[offset / k_unit_bytes].begin) + " of a buffer of " +
-         std::to_string(shadow.units[offset / k_unit_bytes].bytes) + " bytes";
+  const unit_range& r = shadow.units[offset / k_unit_bytes];
+  if (r.bytes == 0) return "a buffer that was freed since";
+  return "byte " + std::to_string(offset - r.begin) + " of a buffer of " + std::to_string(r.bytes) + " bytes";
 }
 
 bool has_open_races = false;
