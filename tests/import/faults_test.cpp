@@ -1,4 +1,4 @@
-// `warpcheck run-emulated` on programs with faults of arithmetic and of the host's code, and on those that it refuses.
+// `warpcheck run-emulated` on programs with arithmetic faults and faults of host code, and on programs that it refuses.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -84,7 +84,7 @@ TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
   EXPECT_TRUE(r.has("in the host's code at mine.cu:")) << r.output;
 }
 
-// A kernel that waits for a flag, which the host sets before and, perhaps, behind the launch.
+// A kernel that waits for a flag, which the host sets before the launch and, optionally, after it.
 std::string waiting(const std::string& allocate, const std::string& flag, const std::string& behind = "") {
   return "__global__ void k(volatile int* flag, int* y) { while (*flag == 0) {} *y = 1; }\n"
          "int main() { int *flag, *y; " +
@@ -105,7 +105,7 @@ TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
   EXPECT_TRUE(device.has("mine.cu: livelock under")) << device.output;
 }
 
-// The host waits for the launch, so that nobody is left to set the flag.
+// The host waits for the launch, so nothing can set the flag.
 TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
   for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
     const result r = run(waiting(allocate, "*flag = 0;"), k_late);
@@ -140,7 +140,7 @@ TEST(KeepGoing, ListsEveryFindingOnce) {
   EXPECT_TRUE(r.has("xx.cu:501 ")) << r.output.substr(0, 2000);
 }
 
-// Reads outside get zeros, so that a loop up to such a bound ends.
+// Reads outside return zeros, so a loop up to such a bound ends.
 TEST(KeepGoing, AfterAnAccessOutsideShowsTheRaceBehindIt) {
   const std::string outside[] = {"int n = p[64 + threadIdx.x];", "int n = 0; p[64 + threadIdx.x] = 1;",
                                  "int n = 0; atomicAdd(p + 64, 1);", "int n = s[32 + threadIdx.x / 32];",

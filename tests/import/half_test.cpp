@@ -41,7 +41,7 @@ Half of_bits(uint16_t bits) {
 
 bool is_nan(float x) { return x != x; }
 
-// x / 2^exponent, which is an integer.
+// Returns x / 2^exponent, which is an integer.
 integer scaled(double x, int exponent) {
   int e = 0;
   const double significand = std::frexp(x, &e);
@@ -50,7 +50,7 @@ integer scaled(double x, int exponent) {
   return shift >= 0 ? integer(n << shift) : integer(n / (integer(1) << -shift));
 }
 
-// n * 2^(2 quantum), which is not 0, to nearest with ties to even (IEEE 754-2019, 4.3.1).
+// Rounds n * 2^(2 quantum), n not 0, to nearest with ties to even (IEEE 754-2019, 4.3.1).
 template <class Half>
 uint16_t rounded(const integer& n) {
   using f = format<Half>;
@@ -61,7 +61,7 @@ uint16_t rounded(const integer& n) {
   integer kept = magnitude >> dropped;
   const integer rest = magnitude - (kept << dropped), half = integer(1) << (dropped - 1);
   if (rest > half || (rest == half && bit_test(kept, 0))) ++kept;
-  // The implicit bit counts as one of the exponent, and a carry moves on into it.
+  // The implicit bit adds one to the exponent, and a carry propagates into it.
   const integer bits = kept + (integer(above) << (f::precision - 1));
   return static_cast<uint16_t>((n < 0 ? 0x8000 : 0) | (bits < f::infinity ? static_cast<int>(bits) : f::infinity));
 }
@@ -101,7 +101,7 @@ TEST(FusedExamples, AreRoundedOnce) {
   EXPECT_EQ(float(pair.y), 5.0f);
 }
 
-// Products that lie midway between two numbers, and all powers of two as what decides to which of them they go.
+// Products midway between two numbers, with each power of two as the addend that decides the rounding.
 TYPED_TEST(Fma, OfAMidpointAndALittleGoesTheRightWay) {
   constexpr int precision = format<TypeParam>::precision, quantum = format<TypeParam>::quantum;
   std::vector<TypeParam> little;
@@ -121,7 +121,7 @@ TYPED_TEST(Fma, OfAnyBits) {
   for (int i = 0; i < 500000; ++i) ASSERT_NO_FATAL_FAILURE(expect_fused(any(), any(), any()));
 }
 
-// Where exponents lie near each other and results may be subnormal, of which any bits are few.
+// Operands with similar exponents, and subnormal results, which random bits rarely give.
 TYPED_TEST(Fma, OfSmallNumbers) {
   std::mt19937 random(1);
   using f = format<TypeParam>;
@@ -133,7 +133,7 @@ TYPED_TEST(Fma, OfSmallNumbers) {
     ASSERT_NO_FATAL_FAILURE(expect_fused(near(f::quantum / 2 - 8), near(f::quantum / 2 - 8), near(f::quantum)));
 }
 
-// A double or an int that lies next to a midpoint, but not as a float.
+// A double or an int next to a midpoint that a float cannot represent.
 TEST(Conversion, IsOneRounding) {
   EXPECT_EQ(float(f16(2049 + 0x1p-40)), 2050.0f);
   EXPECT_EQ(float(f16(2049 - 0x1p-40)), 2048.0f);

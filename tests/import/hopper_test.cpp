@@ -1,4 +1,4 @@
-// `warpcheck run-emulated` on programs of Hopper: right results, each hazard found, each broken rule named.
+// `warpcheck run-emulated` on programs for Hopper: correct results, each hazard found, each broken rule named.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -134,7 +134,7 @@ TEST(Hints, OfStoresConvertWhatTheyStore) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
-// Of a warp, hardware makes one store; of different bytes to one place there is no order.
+// Hardware merges the stores of a warp; different bytes to one address have no order.
 TEST(BulkStores, OfOneTileByAllLanesAreOne) {
   const result same = run("hopper.cu --no-trace --seeds 1 -- stores");
   EXPECT_EQ(same.status, 0) << same.output;

@@ -17,7 +17,7 @@ result run(const std::string& arguments) {
                                       environment("WARPCHECK_TEST_COMMAND") + "' run-emulated orders.cu " + arguments);
 }
 
-// The place of the last word of a comment `// word ... mode ...`, as reports write it.
+// Returns the position of the last word of a comment `// word ... mode ...`, as reports write it.
 std::string place_of(const std::string& mode) {
   std::ifstream source(environment("WARPCHECK_TEST_PROGRAMS") + "/orders.cu");
   int number = 0;
@@ -57,7 +57,7 @@ TEST_P(Weakness, IsCleanWithoutIt) {
   EXPECT_TRUE(r.has("orders.cu: clean under 6 schedules")) << r.output;
 }
 
-// g++ notes the write of a copy before it reads, and expands some of them in place.
+// g++ notes the write of a copy before its read, and expands some copies in place.
 INSTANTIATE_TEST_SUITE_P(OfCopies, Weakness,
                          testing::Values(weakness{"struct-copy", "race", "struct-copy", "and write by"},
                                          weakness{"pair-copy", "race", "struct-copy", "and write by"},

@@ -24,7 +24,7 @@ result run(const std::string& arguments, const std::string& command = environmen
   return warpcheck::self::run_command("cd " + programs() + " && '" + command + "' run-emulated " + arguments);
 }
 
-// The place of the comment `// marker` in one of the programs, as reports write it.
+// Returns the position of the comment `// marker` in one of the programs, as reports write it.
 std::string place_of(const std::string& file, const std::string& marker) {
   std::ifstream source(programs() + "/" + file);
   int number = 0;
@@ -36,7 +36,7 @@ std::string place_of(const std::string& file, const std::string& marker) {
   return "no such marker";
 }
 
-// A source of its own, in a folder that goes away.
+// A source in a temporary folder.
 class source_file {
  public:
   explicit source_file(const std::string& text) { folder_.write("mine.cu", text); }
@@ -51,7 +51,7 @@ std::string seeds() {
   return " --seeds " + (n.empty() ? std::string("1") : n) + " ";
 }
 
-// The certificate of the launches: kept by a barrier, denied by an atomic, and by a second stream.
+// Proofs for every schedule: a barrier allows one, an atomic or a second stream prevents it.
 TEST(RunEmulated, SaysWhatIsProvenForEverySchedule) {
   const auto said = [](const std::string& kernel, const std::string& host) {
     const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int* x;\n" +

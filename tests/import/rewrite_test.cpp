@@ -118,7 +118,7 @@ TEST(Launch, WithoutACloseOrANameIsRefusedWithItsLine) {
   EXPECT_TRUE(has(refused("void f() { k<<<1>>>(p); }"), "a launch configuration of 1 values"));
 }
 
-// It runs when the kernel's variables are gone, and the kernel cannot wait for it.
+// It runs when the kernel's variables no longer exist, and the kernel cannot wait for it.
 TEST(Launch, FromAKernelRefersToNothingOfIt) {
   EXPECT_TRUE(has(rewritten(k_kernels + "__global__ void f(int* p) { t<int, 3><<<1, 2>>>(p); }"),
                   "callable([=](auto... simt_a) { t<int, 3>(simt_a...); }).at(1, 2)(p);"));
@@ -281,7 +281,7 @@ TEST(Variable, FunctionsAndLambdasAreNone) {
             "void f() { auto l = [=]  (int i) { return i; }; }");
 }
 
-// What an asm statement in device code becomes, without its frame.
+// Returns the translation of an asm statement in device code, without its frame.
 std::string ptx(const std::string& statement) {
   const std::string s = rewritten("__device__ void f() { " + statement + "; }");
   const size_t begin = s.find("ptx; "), end = s.rfind(" } while (false)");

@@ -18,7 +18,7 @@ result run(const std::string& arguments, const std::string& program = "streams.c
                                       arguments);
 }
 
-// The place of the comment `// marker`, as reports write it.
+// Returns the position of the comment `// marker`, as reports write it.
 std::string place_of(const std::string& marker) {
   std::ifstream source(environment("WARPCHECK_TEST_PROGRAMS") + "/streams.cu");
   const std::string comment = "// " + marker;
@@ -82,7 +82,7 @@ TEST(Streams, WithoutAConflictAreClean) {
   }
 }
 
-// `reverse` does the work as late as it may: the host is ahead of it, and sees what was there before.
+// `reverse` runs the operation as late as possible: the host gets ahead of it and reads the old value.
 TEST(Streams, MayBeBehindTheHost) {
   const result wrong = run("-D UNORDERED --schedule reverse --no-trace -- managed-read");
   EXPECT_EQ(wrong.status, 1) << wrong.output;

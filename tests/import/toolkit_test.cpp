@@ -1,4 +1,4 @@
-// What programs take from the CUDA toolkit and from NVIDIA's samples runs, and its headers are found or asked for.
+// Programs that use the CUDA toolkit and NVIDIA's samples run; missing headers are found or named.
 #include <gtest/gtest.h>
 
 #include "tests/run_command.hpp"
@@ -53,7 +53,7 @@ TEST(ToolkitLibraries, JudgeWhatTheyRead) {
   EXPECT_TRUE(r.has("fidelity: approximated are cuFFT; all else is exact")) << r.output;
 }
 
-// Where no toolkit is found, stand-ins of Thrust run: results and order with kernels and streams.
+// Without a toolkit the stand-ins of Thrust run: results, and order with kernels and streams.
 TEST(Thrust, StandsInWhereThereIsNoToolkit) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
@@ -83,7 +83,7 @@ TEST(DriverNames, MayStandInASource) {
   }
 }
 
-// A word of our headers, which are then read first: they include the toolkit's of the same name all the same.
+// A macro for a word of our headers makes them come first; they still include the toolkit's header of their name.
 TEST(ToolkitHeaders, AreFoundBehindOursWhereASourceDefinesOneOfTheirWords) {
   const warpcheck::self::scratch_folder folder;
   folder.write(
