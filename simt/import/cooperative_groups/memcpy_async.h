@@ -1,8 +1,8 @@
 // Stands in for CUDA's header of this name: copies shared by the threads of a group, and the wait for them.
 #pragma once
 
-#include "../async_bytes.hpp"
-#include "../cooperative_groups.h"
+#include "simt/import/async_bytes.hpp"
+#include "simt/import/cooperative_groups.h"
 
 namespace cooperative_groups {
 

@@ -1,7 +1,7 @@
 // Stands in for CUDA's header of this name: reductions over the lanes of a tile or a coalesced group.
 #pragma once
 
-#include "../cooperative_groups.h"
+#include "simt/import/cooperative_groups.h"
 
 namespace cooperative_groups {
 

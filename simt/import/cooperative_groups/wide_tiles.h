@@ -2,7 +2,7 @@
 // exchange values through the block_tile_memory that the block was made with.
 #pragma once
 
-#include "../cooperative_groups.h"
+#include "simt/import/cooperative_groups.h"
 
 namespace cooperative_groups {
 

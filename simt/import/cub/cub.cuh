@@ -4,8 +4,8 @@
 
 #include <chrono>  // programs rely on CUB's header to include this and the 16-bit types
 
-#include "../cuda_bf16.h"
-#include "../cuda_fp16.h"
 #include "block.hpp"
 #include "device.hpp"
+#include "simt/import/cuda_bf16.h"
+#include "simt/import/cuda_fp16.h"
 #include "warp.hpp"

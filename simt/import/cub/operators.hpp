@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "../cuda_runtime.h"
+#include "simt/import/cuda_runtime.h"
 
 namespace cub {
 

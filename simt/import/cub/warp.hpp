@@ -1,8 +1,8 @@
 // CUB's operations of a warp, or of `Threads` neighbouring lanes of one. Like CUB's own they use shuffles.
 #pragma once
 
-#include "../cooperative_groups.h"
 #include "operators.hpp"
+#include "simt/import/cooperative_groups.h"
 
 namespace cub {
 

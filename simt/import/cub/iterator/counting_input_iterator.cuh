@@ -1,2 +1,2 @@
 // Stands in for CUB's header of this name.
-#include "../cub.cuh"
+#include "simt/import/cub/cub.cuh"

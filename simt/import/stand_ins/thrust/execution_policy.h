@@ -1,8 +1,8 @@
 // Stands in for Thrust's header of this name: execution policies, of which only the stream has an effect.
 #pragma once
 
-#include "../../cuda_runtime.h"
 #include "detail/config.h"
+#include "simt/import/cuda_runtime.h"
 
 namespace thrust {
 

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "../device_ptr.h"
-#include "../tuple.h"
+#include "simt/import/stand_ins/thrust/device_ptr.h"
+#include "simt/import/stand_ins/thrust/tuple.h"
 
 namespace thrust {
 

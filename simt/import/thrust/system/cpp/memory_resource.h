@@ -8,7 +8,7 @@
 #include <thrust/mr/memory_resource.h>
 #include <thrust/system/cpp/pointer.h>
 
-#include "../../../cuda_runtime.h"
+#include "simt/import/cuda_runtime.h"
 
 THRUST_NAMESPACE_BEGIN
 namespace system {

@@ -3,7 +3,7 @@
 
 #include <thrust/execution_policy.h>
 
-#include "../../../cuda_runtime.h"
+#include "simt/import/cuda_runtime.h"
 
 #ifndef SIMT_THRUST_STANDS_IN  // the stand-in defines it already
 THRUST_NAMESPACE_BEGIN

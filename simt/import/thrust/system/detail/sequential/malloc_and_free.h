@@ -5,7 +5,7 @@
 #include <thrust/detail/raw_pointer_cast.h>
 #include <thrust/system/detail/sequential/execution_policy.h>
 
-#include "../../../../cuda_runtime.h"
+#include "simt/import/cuda_runtime.h"
 
 THRUST_NAMESPACE_BEGIN
 namespace system {
