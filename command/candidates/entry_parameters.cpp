@@ -160,7 +160,7 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
 
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters) {
   std::vector<std::string> missing;
-  std::string gaps;
+  std::string others;
   const auto has = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(), [&](const entry_name& p) { return p.name == name; });
   };
@@ -169,10 +169,13 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
     const bool is_scalar = n.meaning == entry_meaning::integer || n.meaning == entry_meaning::number;
     if ((is_tensor || is_scalar) && n.name != "work" && !has(n.name)) missing.push_back(n.of);
     if (n.meaning == entry_meaning::distance && has(n.of) && !has(n.name))
-      gaps += fmt::format("{}ld{}>cols", gaps.empty() ? "" : ", ", n.of);
+      others += fmt::format("{}ld{}>cols", others.empty() ? "" : ", ", n.of);
   }
-  const std::string others = lacked_text(d.op, missing);
-  return others + (others.empty() || gaps.empty() ? "" : ", ") + gaps;
+  const std::string lacked = lacked_text(d.op, missing);
+  // Without what the forward call left there is no backward call.
+  if (d.split && has("reserve"))
+    others += fmt::format("{}{}={}", others.empty() ? "" : ", ", d.split->scalar, d.split->backward);
+  return lacked + (lacked.empty() || others.empty() ? "" : ", ") + others;
 }
 
 namespace {

@@ -32,7 +32,8 @@ std::string declaration_of(const entry_name& n);
 
 // Returns the traits that a function without these optional tensors and scalars lacks: "bias, alpha!=1".
 std::string lacked_text(const std::string& op, const std::vector<std::string>& names);
-// The same of an entry with these parameters, which lacks gaps between rows, too, where it has no distance for them.
+// The same of an entry with these parameters, which also lacks gaps between rows without a distance, and with a
+// reserve a backward pass alone.
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters);
 
 // Returns the meaning of each parameter. Throws usage_error if one has no name or an unknown name, if there is no

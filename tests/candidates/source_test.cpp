@@ -449,6 +449,11 @@ TEST(SourceTemplate, OfGruTrainingKeepsAReserveBetweenItsPasses) {
   for (const char* name : {"forward-matches-the-reference", "the-adjoint-identity-holds", "no-hazard"})
     EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
   EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
+  // A backward pass alone is not asked, however many cases there are.
+  const result more = verify("gru", templates("gru_training.cu"), "my_gru",
+                             "--cases 40 --max-cols 40 --property the-state-never-leaves-max-of-one-and-h0");
+  EXPECT_EQ(more.status, 0) << more.output;
+  EXPECT_TRUE(more.has("does not offer") && more.has("pass=backward")) << more.output;
 }
 
 TEST(SourceTemplate, OfGruTrainingIsRejectedForFaultsOfItsReserve) {
