@@ -72,6 +72,7 @@ ELSEWHERE = {
     ("docs/quickstart.md", "  largest = partial"): "unit.quickstart",
     ("docs/quickstart.md", "softmax      within"): "unit.quickstart",
     ("docs/trials/kernelbench.md", "git clone"): "clones a repository, and needs PyTorch",
+    ("docs/trials/libraries.md", "warpcheck verify"): GPU,
     ("docs/trials/programs.md", "ci/foreign"): "public programs; unit.foreign runs it on small ones",
     ("docs/trials/pytorch.md", "cd docs"): "needs PyTorch and a GPU",
     ("docs/trials/scores.md", "ci/nightly scores"): "downloads public suites; unit.foreign runs small ones",
