@@ -10,7 +10,7 @@ if(SIMT_FMA AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
 endif()
 
 # What every target of the emulated device shares. Hidden and position-independent: a flavour may live in a shared
-# module beside other flavours.
+# module beside other flavours. -Wno-psabi: kernels take tensor maps, aligned to 64 bytes, by value.
 function(simt_common_options target)
   get_filename_component(root "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
   target_compile_features(${target} PUBLIC cxx_std_17)
@@ -21,7 +21,8 @@ function(simt_common_options target)
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     CXX_STANDARD 17 CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Werror -ffp-contract=off -ffile-prefix-map=${CMAKE_BINARY_DIR}=. -ffile-prefix-map=${root}/=)
+    -Wall -Wextra -Werror -Wno-psabi -ffp-contract=off
+    -ffile-prefix-map=${CMAKE_BINARY_DIR}=. -ffile-prefix-map=${root}/=)
 endfunction()
 
 # The flavour's definitions for an executor or kernel target, and what its users link. Flavour `portable` is plain with

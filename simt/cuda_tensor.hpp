@@ -2,8 +2,11 @@
 // rest is of sm_90, wgmma and set_max_registers of sm_90a. Elsewhere such a call traps.
 #pragma once
 
+#include <cuda.h>
+
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <type_traits>
 
 #include "simt/tensor_types.hpp"
@@ -360,6 +363,52 @@ __device__ __forceinline__ void bulk_copy_multicast(void* destination, const voi
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
       "%4;" ::"r"(detail::shared_address(destination)),
       "l"(source), "r"(bytes), "r"(detail::shared_address(barrier)), "h"(ranks)
+      : "memory"));
+}
+
+// The layout of a matrix in global memory for tensor_load; a kernel takes it as `const __grid_constant__ tensor_map`.
+using tensor_map = CUtensorMap;
+
+// The map of `rows` rows of `cols` elements, `pitch` bytes apart, that is fetched in boxes. Throws device_error where a
+// rule of the driver is broken: data is aligned to 16 bytes, pitch a multiple of 16 below 2^40, extents are 1 to 2^32,
+// a box has at most 256 rows, and its rows swizzle_bytes(s) at most.
+template <class T>
+tensor_map make_tensor_map(const T* data, int64_t rows, int64_t cols, int64_t pitch, unsigned box_rows,
+                           unsigned box_cols, swizzle s) {
+  static_assert(detail::is_16_bit<T>, "f16 or bf16");
+  static const auto encode = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    detail::check(
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
+        "cuTensorMapEncodeTiled");
+    if (function == nullptr) throw device_error("the driver has no cuTensorMapEncodeTiled");
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+  }();
+  constexpr CUtensorMapSwizzle patterns[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                             CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_32B};
+  const cuuint64_t sizes[] = {static_cast<cuuint64_t>(cols), static_cast<cuuint64_t>(rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(pitch)};
+  const cuuint32_t box[] = {box_cols, box_rows}, steps[] = {1, 1};
+  tensor_map map;
+  const CUresult status =
+      encode(&map, std::is_same_v<T, f16> ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
+             const_cast<T*>(data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             patterns[static_cast<int>(s)], CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status != CUDA_SUCCESS)
+    throw device_error("cuTensorMapEncodeTiled refuses a matrix: error " + std::to_string(static_cast<int>(status)));
+  return map;
+}
+
+// Copies the box whose first element is (row, col) to `destination` (aligned to 128 bytes; swizzled ones to 8 times
+// swizzle_bytes); what lies outside of the matrix becomes 0. The box's rows begin at multiples of 16 bytes of a row.
+// Completes on `barrier`, whose phase must expect the bytes of the whole box.
+__device__ __forceinline__ void tensor_load(void* destination, const tensor_map& map, int32_t row, int32_t col,
+                                            mbarrier* barrier) {
+  SIMT_SM_90(asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          detail::shared_address(destination)),
+      "l"(&map), "r"(col), "r"(row), "r"(detail::shared_address(barrier))
       : "memory"));
 }
 

@@ -5,15 +5,11 @@
 #include "simt/emulated/kernel_api.hpp"
 #include "simt/emulated/wide.hpp"
 #include "simt/half_types.hpp"
+#include "simt/tensor_map.hpp"
 #include "simt/tensor_step.hpp"
 #include "simt/tensor_types.hpp"
 
 namespace simt {
-
-struct tensor_map;  // tensor_map.hpp
-enum class tensor_reduction : uint8_t;
-enum class tensor_element : uint8_t;
-
 inline namespace emu {
 
 namespace detail {
@@ -152,6 +148,19 @@ using tensor_coordinates = int32_t[5];
 // `rank`: how many coordinates count. `ranks`: blocks of the cluster that get the box; 0: the own one.
 void tensor_load(void* destination, const tensor_map* map, unsigned rank, const tensor_coordinates& at,
                  mbarrier* barrier, uint16_t ranks, SIMT_SITE);
+SIMT_INLINE void tensor_load(void* destination, const tensor_map& map, int32_t row, int32_t col, mbarrier* barrier,
+                             SIMT_SITE) {
+  tensor_load(destination, &map, 2, {col, row}, barrier, 0, site);
+}
+tensor_map map_of_matrix(tensor_element type, const void* data, int64_t rows, int64_t cols, int64_t pitch,
+                         unsigned box_rows, unsigned box_cols, swizzle s);
+template <class T>
+tensor_map make_tensor_map(const T* data, int64_t rows, int64_t cols, int64_t pitch, unsigned box_rows,
+                           unsigned box_cols, swizzle s) {
+  static_assert(detail::is_16_bit<T>, "f16 or bf16");
+  return map_of_matrix(std::is_same_v<T, f16> ? tensor_element::f16 : tensor_element::bf16, data, rows, cols, pitch,
+                       box_rows, box_cols, s);
+}
 // In the caller's open group of bulk stores. `how` is none for a plain store.
 void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* source,
                   tensor_reduction how, SIMT_SITE);

@@ -139,6 +139,19 @@ void tensor_load(void* destination, const tensor_map* map, unsigned rank, const 
   }
 }
 
+tensor_map map_of_matrix(tensor_element type, const void* data, int64_t rows, int64_t cols, int64_t pitch,
+                         unsigned box_rows, unsigned box_cols, swizzle s) {
+  const uint64_t sizes[] = {static_cast<uint64_t>(cols), static_cast<uint64_t>(rows)};
+  const uint64_t strides[] = {static_cast<uint64_t>(pitch)};
+  const uint32_t box[] = {box_cols, box_rows}, steps[] = {1, 1};
+  const int pattern = s == swizzle::none ? 0 : 4 - static_cast<int>(s);  // as the driver numbers them
+  tensor_map map;
+  const std::string broken =
+      encode_tensor_map({static_cast<int>(type), 2, data, sizes, strides, box, steps, 0, pattern, 3, 0}, map);
+  if (!broken.empty()) throw device_error("tensor map: " + broken);
+  return map;
+}
+
 void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* source,
                   tensor_reduction how, call_site site) {
   const void* const pc = SIMT_PC;
