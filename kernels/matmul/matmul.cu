@@ -1,5 +1,6 @@
 // Matrix product: see the contract in matmul.hpp. What runs where: matmul_regions and matmul/plan.hpp; how:
-// matmul/tile.hpp and vector.hpp in f32, matmul/pack.hpp, warps.hpp and warpgroups.hpp on tensor cores.
+// matmul/tile.hpp and vector.hpp in f32, matmul/pack.hpp, warps.hpp and warpgroups.hpp on tensor cores, mapped.hpp
+// without packing.
 #include "kernels/matmul/matmul.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/matmul/arguments.hpp"
+#include "kernels/matmul/mapped.hpp"
 #include "kernels/matmul/pack.hpp"
 #include "kernels/matmul/plan.hpp"
 #include "kernels/matmul/tile.hpp"
@@ -190,22 +192,62 @@ void launch_pack(const matmul_task<typename Arithmetic::input, TC>& t) {
 }
 
 template <class Arithmetic, class Shape, class TC>
-void launch_panels(const matmul_task<typename Arithmetic::input, TC>& t, void (*kernel)(matmul_panel_product<TC>)) {
+matmul_panel_product<TC> panel_product(const matmul_task<typename Arithmetic::input, TC>& t) {
   using panel = matmul_panel<Arithmetic>;
-  const int64_t tiles_m = ceil_div(t.m, Shape::k_m), tiles_n = ceil_div(t.n, Shape::k_n);
-  const matmul_panel_product<TC> product{{t.work + t.space.a, ceil_div(t.m, panel::k_outer)},
-                                         {t.work + t.space.b, ceil_div(t.n, panel::k_outer)},
-                                         t.m,
-                                         t.n,
-                                         ceil_div(t.k, Arithmetic::k_depth),
-                                         ceil_div(t.slices.length, Arithmetic::k_depth),
-                                         tiles_m,
-                                         tiles_n,
-                                         t.partials(),
-                                         t.epilogue};
-  const simt::launch_config config{checked_blocks(tiles_m, tiles_n, t.slices.count), Shape::k_threads,
+  return {{t.work + t.space.a, ceil_div(t.m, panel::k_outer)},
+          {t.work + t.space.b, ceil_div(t.n, panel::k_outer)},
+          t.m,
+          t.n,
+          ceil_div(t.k, Arithmetic::k_depth),
+          ceil_div(t.slices.length, Arithmetic::k_depth),
+          ceil_div(t.m, Shape::k_m),
+          ceil_div(t.n, Shape::k_n),
+          t.partials(),
+          t.epilogue};
+}
+
+template <class Arithmetic, class Shape, class TC>
+void launch_panels(const matmul_task<typename Arithmetic::input, TC>& t, void (*kernel)(matmul_panel_product<TC>)) {
+  const matmul_panel_product<TC> product = panel_product<Arithmetic, Shape>(t);
+  const simt::launch_config config{checked_blocks(product.tiles_m, product.tiles_n, t.slices.count), Shape::k_threads,
                                    Shape::k_shared_bytes, t.stream};
   simt::launch(config, kernel, product);
+}
+
+// True if tensor maps reach the operand where it lies, in rows of `cols` elements.
+template <class T>
+bool can_be_mapped(const T* data, int64_t ld, int64_t rows, int64_t cols) {
+  constexpr int64_t k_most_coordinate = int64_t{1} << 30, k_most_pitch = int64_t{1} << 38;
+  return vectors_at(data, ld, static_cast<int64_t>(16 / sizeof(T))) && ld < k_most_pitch &&
+         std::max(rows, cols) <= k_most_coordinate;
+}
+
+template <class T, simt::major MajorA, simt::major MajorB, class TC>
+void launch_mapped(const matmul_task<T, TC>& t) {
+  using shape = matmul_mapped_shape<T, MajorA, MajorB>;
+  const auto map = [](const T* data, int64_t ld, simt::major major, int64_t outer, int64_t k) {
+    const bool along_k = major == simt::major::k;
+    return simt::make_tensor_map(data, along_k ? outer : k, along_k ? k : outer, ld * static_cast<int64_t>(sizeof(T)),
+                                 64, 64, simt::swizzle::b128);
+  };
+  const matmul_panel_product<TC> product = panel_product<matmul_16_bit<T>, shape>(t);
+  const unsigned blocks = checked_blocks(product.tiles_m, product.tiles_n, t.slices.count);
+  const auto sms = static_cast<unsigned>(simt::device_properties(t.stream).sm_count);
+  const simt::launch_config config{std::min(blocks, sms), shape::k_threads, shape::k_shared_bytes, t.stream};
+  simt::launch(config, matmul_mapped<shape, TC>, map(t.a, t.lda, MajorA, t.m, t.k), map(t.b, t.ldb, MajorB, t.n, t.k),
+               product, blocks);
+}
+
+// Multiplies 16-bit operands without packing them, if they are aligned for that. Returns whether it did.
+template <class T, class TC>
+bool multiply_mapped(const matmul_task<T, TC>& t) {
+  using simt::major;
+  if (!can_be_mapped(t.a, t.lda, t.m, t.k) || !can_be_mapped(t.b, t.ldb, t.n, t.k)) return false;
+  if (t.ta)
+    t.tb ? launch_mapped<T, major::mn, major::k>(t) : launch_mapped<T, major::mn, major::mn>(t);
+  else
+    t.tb ? launch_mapped<T, major::k, major::k>(t) : launch_mapped<T, major::k, major::mn>(t);
+  return true;
 }
 
 // wgmma is of compute capability 9.0, as clusters are.
@@ -217,6 +259,8 @@ matmul_variant multiply_panels(matmul_variant variant, const matmul_task<typenam
   using one = matmul_one_warpgroup_shape<Arithmetic>;
   using two = matmul_two_warpgroups_shape<Arithmetic>;
   if (!has_warpgroups(t.stream)) variant = matmul_variant::warps;
+  if constexpr (!matmul_panel<Arithmetic>::k_splits)
+    if (variant == matmul_variant::warpgroups && multiply_mapped(t)) return variant;
   launch_pack<Arithmetic>(t);
   switch (variant) {
     case matmul_variant::warpgroup: launch_panels<Arithmetic, one>(t, matmul_warpgroups<Arithmetic, one, TC>); break;

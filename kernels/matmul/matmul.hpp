@@ -101,8 +101,9 @@ matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t 
 // epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B)
 // in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from
 // panels in the workspace: 64 x 64 by single warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and
-// 128 x 256 by two. GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits
-// of all three are the same.
+// 128 x 256 by two, which read 16-bit operands where they lie if these are aligned: base and rows to 16 bytes, extents
+// up to 2^30. GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits of all
+// are the same.
 enum class matmul_variant : uint8_t { automatic, epilogue, vector, small, wide, square, warps, warpgroup, warpgroups };
 
 // The box of extents, inclusive and without a limit where the second is -1, in which the dispatch picks a variant. For

@@ -22,15 +22,16 @@ struct matmul_panel_product {
   matmul_epilogue<TC> epilogue;
 };
 
-// The tile of a block: its first row and column, its slice, and the panels along k.
+// A tile of a slice: its first row and column, the slice, and the panels along k.
 struct matmul_panel_tile {
   int64_t row, column, slice, begin, end;
 
+  // The one with this number, of all tiles of all slices.
   template <class Shape, class TC>
-  __device__ static matmul_panel_tile of_block(const matmul_panel_product<TC>& p) {
+  __device__ static matmul_panel_tile of(const matmul_panel_product<TC>& p, int64_t number) {
     const int64_t tiles = p.tiles_m * p.tiles_n;
-    const int64_t slice = static_cast<int64_t>(blockIdx.x) / tiles;
-    const matmul_tile_index tile = matmul_tile_of(blockIdx.x - slice * tiles, p.tiles_m, p.tiles_n);
+    const int64_t slice = number / tiles;
+    const matmul_tile_index tile = matmul_tile_of(number - slice * tiles, p.tiles_m, p.tiles_n);
     const int64_t begin = slice * p.slice_panels, end = begin + p.slice_panels;
     return {tile.m * Shape::k_m, tile.n * Shape::k_n, slice, begin, end < p.k_panels ? end : p.k_panels};
   }

@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(Shape::k_threads, 1) matmul_warpgroups(matmul_
     empty[thread].init(4 * Shape::k_warpgroups);
   }
   __syncthreads();
-  const auto tile = matmul_panel_tile::of_block<Shape>(p);
+  const auto tile = matmul_panel_tile::of<Shape>(p, blockIdx.x);
   const matmul_ring<Shape> ring{slots, full, empty};
   if (thread >= Shape::k_consumers) {
     if (Shape::k_warpgroups == 2) simt::set_max_registers<40, simt::register_change::release>();

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) 
   using panel = matmul_panel<Arithmetic>;
   if (p.partials.data != nullptr) simt::trigger_dependents();
   SIMT_DYN_SHARED(unsigned char, shared);
-  const auto tile = matmul_panel_tile::of_block<shape>(p);
+  const auto tile = matmul_panel_tile::of<shape>(p, blockIdx.x);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   // 32 bits: no memory holds 2^32 panels of a row, and their division is quick.
   const auto stage_of = [&](int64_t l) {
