@@ -80,8 +80,7 @@ struct device_timing {
 
 // Events and limits of a GPU.
 device_timing cuda_timing(void* stream);
-// The host's clock, and no limit: times are those of the host and say nothing about a GPU. `wait` waits for what was
-// enqueued.
-device_timing host_timing(const warpcheck_device_api& api, std::function<void()> wait);
+// The host's clock, and no limit: times are those of the host and say nothing about a GPU.
+device_timing host_timing(const warpcheck_device_api& api);
 
 }  // namespace warpcheck::bench

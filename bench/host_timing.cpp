@@ -17,7 +17,7 @@ double us_since(clock::time_point begin) {
 }
 
 // Every execution is judged, so that three are enough to meet each slot.
-std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs, const std::function<void()>& wait) {
+std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs) {
   std::vector<std::vector<double>> us(runs.size());
   for (int i = 0; i < k_host_repeats; ++i)
     for (size_t k = 0; k < runs.size(); ++k) {
@@ -26,7 +26,7 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
       if (each.prepare) each.prepare(i);
       const auto begin = clock::now();
       each.run(i);
-      wait();
+      each.wait();
       us[k].push_back(us_since(begin));
       if (each.keep) each.keep(i);
       if (each.end) each.end(us[k].back(), us[k].back());
@@ -36,7 +36,7 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
 
 }  // namespace
 
-device_timing host_timing(const warpcheck_device_api& api, std::function<void()> wait) {
+device_timing host_timing(const warpcheck_device_api& api) {
   constexpr int k_slots = 2;
   device_timing timing;
   timing.reserve = [&api](size_t bytes) {
@@ -64,7 +64,7 @@ device_timing host_timing(const warpcheck_device_api& api, std::function<void()>
     const std::vector<char> host(bytes, byte);
     if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
   };
-  timing.in_turn = [wait](const std::vector<timed_run>& runs) { return host_in_turn(runs, wait); };
+  timing.in_turn = host_in_turn;
   timing.floor_us = [](const traffic&) { return 0.0; };
   timing.reset = [] {};
   timing.limit = [](const slots&, const traffic&) { return std::optional<device_limit>(); };

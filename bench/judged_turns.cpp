@@ -31,6 +31,7 @@ timed_run judged_turns::as_run() {
       used_.insert(i % call_.memory().count);
     });
   };
+  run.wait = [this] { unless_failed([&] { device_.wait(); }); };
   run.begin = [this] {
     unless_failed([&] {
       used_.clear();

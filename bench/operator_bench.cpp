@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <list>
 #include <map>
 #include <memory>
 #include <random>
@@ -19,6 +20,7 @@
 #include "bench/statistics.hpp"
 #include "bench/timed_call.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 
 #ifndef WARPCHECK_COMMIT
 #error "define WARPCHECK_COMMIT: a number without its commit is not printed"
@@ -56,7 +58,8 @@ ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& 
 
 struct peer {
   std::string name;
-  const listed_operator* op;  // null where it does not offer the operator
+  const listed_operator* op;   // null where it does not offer the operator
+  const bench_device* device;  // whose memory it is called on
 };
 
 struct measurement {
@@ -85,10 +88,11 @@ struct program {
   const listed_operator* subject = nullptr;  // what is measured
   std::vector<peer> peers = {};              // ours among them where it is not the subject
   foreign_times foreign = {};
-  std::optional<bench_device> device = {};
+  std::list<bench_device> devices = {};  // the subject's first, then those of isolated peers, or ours
   std::vector<measurement> results = {};
   bool failed = false;
 
+  const bench_device& device() const { return devices.front(); }
   bool measures_ours() const { return options.candidate == "builtin"; }
 };
 
@@ -106,13 +110,26 @@ void refuse(const peer& other, const std::string& why) {
   fmt::print(stderr, "peer {} has no part in this row: {}\n", other.name, why);
 }
 
+// The calls of a row on each device.
+class calls_of_row {
+ public:
+  calls_of_row(const program& p, const bench_row& row) {
+    for (const bench_device& device : p.devices)
+      calls_.emplace(&device, std::make_unique<timed_call>(p.described, row, device));
+  }
+  timed_call& on(const bench_device& device) const { return *calls_.at(&device); }
+
+ private:
+  std::map<const bench_device*, std::unique_ptr<timed_call>> calls_;
+};
+
 // Those whose result is right.
-std::vector<peer> peers_of(const program& p, timed_call& call) {
+std::vector<peer> peers_of(const program& p, const calls_of_row& calls) {
   std::vector<peer> able;
   for (const peer& other : p.peers) {
     if (other.op == nullptr) continue;
     try {
-      call.verify(*other.op);
+      calls.on(*other.device).verify(*other.op);
       able.push_back(other);
     } catch (const std::exception& e) {
       refuse(other, e.what());
@@ -126,23 +143,24 @@ std::optional<device_limit> limit_of(const program& p, const bench_row& row, con
                                      const traffic& moved) {
   if (p.described.bench.work)
     if (const product_work work = p.described.bench.work(row); work.m > 1 && work.n > 1)
-      return p.device->timing.product_limit(work);
-  return p.device->timing.limit(call.memory(), moved);
+      return p.device().timing.product_limit(work);
+  return p.device().timing.limit(call.memory(), moved);
 }
 
 // All that takes turns in a row: what is measured, then its limit, what the operator has of its own, and peers.
 struct row_runs {
-  row_runs(const program& p, const bench_row& row, timed_call& call, const traffic& moved)
-      : limit(limit_of(p, row, call, moved)),
-        own(p.device->timing.own(p.described.op, call.calls())),
-        subject(call, *p.device, *p.subject),
-        peers(peers_of(p, call)) {
+  row_runs(const program& p, const bench_row& row, const calls_of_row& calls, const traffic& moved)
+      : limit(limit_of(p, row, calls.on(p.device()), moved)),
+        own(p.device().timing.own(p.described.op, calls.on(p.device()).calls())),
+        subject(calls.on(p.device()), p.device(), *p.subject),
+        peers(peers_of(p, calls)) {
     all.push_back(subject.as_run());
     // The limit was chosen among many as the fastest, once.
     if (limit) all.push_back({limit->run});
     for (const own_run& each : own) all.push_back({each.run});
     for (const peer& other : peers) {
-      turns_of_peers.push_back(std::make_unique<judged_turns>(call, *p.device, *other.op));
+      turns_of_peers.push_back(
+          std::make_unique<judged_turns>(calls.on(*other.device), *other.device, *other.op));
       all.push_back(turns_of_peers.back()->as_run());
     }
   }
@@ -165,14 +183,14 @@ void compare_with_target(measurement& m, const std::vector<own_run>& own) {
 }
 
 measurement measure(program& p, const bench_row& row) {
-  timed_call call(p.described, row, *p.device);
+  const calls_of_row calls(p, row);
   const traffic moved = traffic_of(p.described, row);
   measurement result;
   result.row = &row;
   result.name = name_of(p.described, row);
-  call.verify(*p.subject);
-  const row_runs runs(p, row, call, moved);
-  const std::vector<std::vector<double>> all = p.device->timing.in_turn(runs.all);
+  calls.on(p.device()).verify(*p.subject);
+  const row_runs runs(p, row, calls, moved);
+  const std::vector<std::vector<double>> all = p.device().timing.in_turn(runs.all);
 
   result.times = all[0];
   result.us = median(all[0]);
@@ -406,42 +424,54 @@ bench_row parse_row(const description& d, const std::string& text) {
   return row;
 }
 
+// The device of a candidate: one for all that run in this process, and one for each that runs in its own.
+const bench_device& device_of(program& p, const listed_operator& op, const warpcheck_device_api& api) {
+  for (const bench_device& known : p.devices)
+    if (&known.api == &api) return known;
+  warpcheck_stream_options stream_options = {};
+  stream_options.schedule = op.device == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr;
+  void* const stream = api.stream_create(&stream_options);  // as long as the process
+  if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
+#ifdef WARPCHECK_HAS_CUDA
+  if (op.device == WARPCHECK_DEVICE_CUDA)
+    return p.devices.emplace_back(bench_device{api, dl_device(op), stream, cuda_timing(stream)});
+#endif
+  return p.devices.emplace_back(bench_device{api, dl_device(op), stream, host_timing(api)});
+}
+
+peer make_peer(program& p, const std::string& name, const candidate& c) {
+  return {name, c.op, &device_of(p, *c.op, *c.api)};
+}
+
 // A library, which may not have the operator, or another candidate's name.
-peer open_peer(const program& p, const std::string& name, warpcheck_device kind) {
-  if (name.find(':') != std::string::npos) return {name, open_candidate(name, p.described.op, p.options.device).op};
-  const candidate_library& library = candidate_library::load(name);
-  return {library.name(), library.find(p.described.op, kind)};
+peer open_peer(program& p, const std::string& name) {
+  if (name.find(':') != std::string::npos)
+    return make_peer(p, name, open_candidate(name, p.described.op, p.options.device));
+  const bool is_isolated = is_isolating() && p.options.device != "cuda";
+  if (is_isolated) set_runner_device(device_from_name(p.options.device));
+  const candidate_library& library = candidate_library::load(name, is_isolated);
+  const listed_operator* const op = library.find(p.described.op, device_from_name(p.options.device));
+  if (op == nullptr) return {library.name(), nullptr, nullptr};
+  return make_peer(p, library.name(), open_candidate(name, p.described.op, p.options.device));
 }
 
 void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
   const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
   p.subject = subject.op;
+  device_of(p, *subject.op, *subject.api);
   // A formula has no kernel of ours.
   if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU && p.described.formula.empty())
-    p.peers.push_back({"ours", open_candidate("builtin", p.described.op, p.options.device).op});
-  for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name, kind));
+    p.peers.push_back(make_peer(p, "ours", open_candidate("builtin", p.described.op, p.options.device)));
+  for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name));
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
-  const warpcheck_device_api& api = *subject.api;
-  warpcheck_stream_options stream_options = {};
-  stream_options.schedule = kind == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr;
-  void* const stream = api.stream_create(&stream_options);  // as long as the process
-  if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
-#ifdef WARPCHECK_HAS_CUDA
-  if (kind == WARPCHECK_DEVICE_CUDA) {
-    p.device.emplace(bench_device{api, dl_device(*p.subject), stream, cuda_timing(stream)});
-    return;
-  }
-#endif
-  p.device.emplace(bench_device{api, dl_device(*p.subject), stream,
-                                host_timing(api, [&api, stream] { bench_device::wait_for(api, stream); })});
 }
 
 // Registers, measures and prints; the exit code.
 int run_all(program& p, bool only_lists) {
   if (!only_lists) {
     open(p);
-    benchmark::AddCustomContext(p.options.device == "cuda" ? "gpu" : "device", p.device->api.describe());
+    benchmark::AddCustomContext(p.options.device == "cuda" ? "gpu" : "device", describe_device(p.options.device));
     benchmark::AddCustomContext("commit", WARPCHECK_COMMIT);
     if (!p.measures_ours()) {
       benchmark::AddCustomContext("candidate", p.options.candidate);
@@ -456,11 +486,11 @@ int run_all(program& p, bool only_lists) {
         ->UseManualTime()
         ->Iterations(p.options.device == "cuda" ? k_cuda_repeats : k_host_repeats)
         ->Unit(benchmark::kMicrosecond);
-  const std::optional<double> launch = only_lists ? std::nullopt : p.device->timing.launch_us();
+  const std::optional<double> launch = only_lists ? std::nullopt : p.device().timing.launch_us();
   if (launch) benchmark::AddCustomContext("launch_us", std::to_string(*launch));
   benchmark::RunSpecifiedBenchmarks();
   if (!p.results.empty()) {
-    fmt::print("\n{}, commit {}{}\n", p.device->api.describe(), WARPCHECK_COMMIT,
+    fmt::print("\n{}, commit {}{}\n", describe_device(p.options.device), WARPCHECK_COMMIT,
                launch ? fmt::format(", empty launch {:.2f} us", *launch) : "");
     print_table(p.results);
     print_lines(p);

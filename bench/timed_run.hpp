@@ -5,11 +5,12 @@
 
 namespace warpcheck::bench {
 
-// A callee that takes turns. A run that is judged has all four functions: in each turn one more execution, at a place
+// A callee that takes turns. A run that is judged has all functions: in each turn one more execution, at a place
 // drawn at random, is not timed but prepared, kept and judged, and the callee cannot distinguish it from the timed
 // ones.
 struct timed_run {
   std::function<void(int i)> run;
+  std::function<void()> wait = nullptr;          // for what was run, where the turns have no stream in common
   std::function<void()> begin = nullptr;         // before a turn, while the device is idle
   std::function<void(int i)> prepare = nullptr;  // enqueues the inputs of execution i, and an empty output
   std::function<void(int i)> keep = nullptr;     // enqueues a copy of what execution i wrote

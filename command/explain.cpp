@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "command/candidates/python_candidate.hpp"
-#include "command/candidates/source_candidate.hpp"
+#include "command/candidates/brought_candidate.hpp"
 #include "command/candidates/toolchain.hpp"
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
@@ -23,7 +22,6 @@
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/run_case.hpp"
 #include "properties/formula/formula_contract.hpp"
-#include "properties/formula/formula_pair.hpp"
 #include "properties/formula/formula_properties.hpp"
 
 namespace warpcheck::cli {
@@ -103,10 +101,7 @@ int explain(const explain_options& o) {
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
   std::string note;
   c.knobs["device"] = resolve_device(o.device.empty() ? c.knob("device") : o.device, note);
-  prepare_named_source(c.knob("candidate"), c.op, c.knob("device"));
-  prepare_named_python(c.knob("candidate"), c.op, c.knob("device"));
-  if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
-    prepare_named_source(forward, op, c.knob("device"));
+  prepare_named(c, o.is_isolated);
   const double timeout = timeout_of(o.timeout, c.knob("device"));
   std::optional<progress_line> waiting("explain");
   const case_report r = run_contained(run_case, c, timeout);

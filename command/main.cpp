@@ -71,8 +71,6 @@ void add_selection(CLI::App* command, cli::verify_options& o, cli::brought_candi
   add_unwanted(command, o);
   command->add_option("--dtype", o.dtypes, "Only this element type (may be repeated)");
   cli::add_candidate(command, o, b);
-  command->add_flag("--isolate,!--no-isolate", b.is_isolated,
-                    "Run a candidate in a process that holds neither expected values nor the verdict (not on cuda)");
 }
 void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--regressions", o.regressions,
@@ -178,6 +176,7 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   replay->add_option("line", r.line, "The case line, quoted")->required();
   replay->add_option("--device", r.device, "Run on this device instead of the line's");
   replay->add_option("--candidate", r.candidate, "Run this candidate instead of the line's");
+  cli::add_isolation(replay, r.is_isolated);
   add_output(replay, "--json", r.json, "Write the report as JSON to this file");
   replay->add_option("--arrays", r.arrays,
                      "Write the inputs of the case into this folder, as NAME.npy, and run nothing");
@@ -199,6 +198,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
       ->required();
   explain->add_option("--device", x.device, "Run on this device instead of the line's");
   explain->add_option("--candidate", x.candidate, "Run this candidate instead of the line's");
+  cli::add_isolation(explain, x.is_isolated);
   add_output(explain, "--json", x.json, "Write the case's report and its explanation as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
@@ -414,7 +414,7 @@ void run_bench(bench_command& command, const std::vector<std::string>& google_be
   b.google_benchmark = google_benchmark;
   v.operators = {b.op};
   v.fail_fast = true;
-  command.brought.prepare(v);
+  command.brought.prepare(v, !b.peers.empty());
   if (v.operators.size() != 1)
     throw engine::usage_error("operator: '" + b.op + "' has several operators; name one as FILE.op:NAME");
   b.op = v.operators.front();
@@ -569,13 +569,15 @@ int run(int argc, char** argv) {
 // Never returns but for an error.
 int be_runner(char** words) {
   try {
-    const std::string library = *words;
+    const std::string device = *words++, library = *words;
     while (*++words)
       if (std::string_view(*words).ends_with(".so"))
         cli::load_plugin(*words);
+      else if (std::string_view(*words).find(' ') != std::string_view::npos)
+        cli::use_formula_of_line(*words);
       else
         cli::use_formulas({*words});
-    engine::serve_candidate(library);
+    engine::serve_candidate(device, library);
   } catch (const std::exception& e) {
     fmt::print(stderr, "warpcheck: {}\n", e.what());
     return cli::k_environment;
@@ -585,7 +587,7 @@ int be_runner(char** words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc >= 3 && std::string_view(argv[1]) == engine::k_runner_word) return be_runner(argv + 2);
+  if (argc >= 4 && std::string_view(argv[1]) == engine::k_runner_word) return be_runner(argv + 2);
   const int code = run(argc, argv);
   // A table that did not reach its file is no result.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;

@@ -13,8 +13,7 @@
 #include "command/admitted.hpp"
 #include "command/arrays.hpp"
 #include "command/asked.hpp"
-#include "command/candidates/python_candidate.hpp"
-#include "command/candidates/source_candidate.hpp"
+#include "command/candidates/brought_candidate.hpp"
 #include "command/coverage.hpp"
 #include "command/ending.hpp"
 #include "command/formula_verdict.hpp"
@@ -35,7 +34,6 @@
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/run_case.hpp"
 #include "properties/engine/trials/trial.hpp"
-#include "properties/formula/formula_pair.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -538,10 +536,7 @@ int replay(const replay_options& o) {
   std::string device = o.device.empty() ? c.knob("device") : o.device, note;
   device = resolve_device(device, note);
   c.knobs["device"] = device;
-  prepare_named_source(c.knob("candidate"), c.op, device);
-  prepare_named_python(c.knob("candidate"), c.op, device);
-  if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
-    prepare_named_source(forward, op, device);
+  prepare_named(c, o.is_isolated);
   fmt::print("{}\n", note);
   std::fflush(stdout);
   const shown_output shown;

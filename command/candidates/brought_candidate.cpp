@@ -59,17 +59,22 @@ void prepare_forward(const verify_options& o, source_request source, const std::
   formula_trial::name_forward(op, prepare_source(source, formula_trial::primal_of(op), resolve_device(o.device, note)));
 }
 
+// Adds the plug-ins to what describes the operators to the code of an entry.
+std::vector<std::string> with_plugins(std::vector<std::string> described) {
+  for (const std::string& op : plugin_operators()) described.push_back(plugin_of(op)->path);
+  return described;
+}
+
 }  // namespace
 
-void brought_candidate::prepare(verify_options& o) const {
-  // What describes the operators to the code of an entry.
-  std::vector<std::string> described = o.operators;
-  for (const std::string& op : plugin_operators()) described.push_back(plugin_of(op)->path);
+void brought_candidate::prepare(verify_options& o, bool has_peers) const {
+  std::vector<std::string> described = with_plugins(o.operators);
   use_formulas(o, !source.file.empty() || !python.empty());
   if (has_inline_source(source.file) && o.device == "auto") o.device = "emulated";
   if (!source.file.empty()) o.candidate = prepare_source(o, source);
   if (!forward.empty()) prepare_forward(o, source, forward);
-  if (is_isolated && (o.candidate != "builtin" || !python.empty())) engine::isolate_candidates(std::move(described));
+  const bool is_foreign = o.candidate != "builtin" || !python.empty() || has_peers;
+  if (is_isolated && is_foreign) engine::isolate_candidates(std::move(described));
   if (!python.empty()) prepare_python(o, python, interpreter);
 }
 
@@ -92,6 +97,24 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   for (const char* other : {"--source", "--kernelbench", "--gpumode"}) of_python->excludes(command->get_option(other));
   command->add_option("--interpreter", b.interpreter, "The interpreter of --python (default: python3)")
       ->needs(of_python);
+  add_isolation(command, b.is_isolated);
+}
+
+void add_isolation(CLI::App* command, bool& is_isolated) {
+  command
+      ->add_flag("--isolate,!--no-isolate", is_isolated,
+                 "Run a candidate of yours in a process that holds neither expected values nor the verdict (default); "
+                 "--no-isolate runs it in the process that judges it, for a debugger")
+      ->default_str("true");
+}
+
+void prepare_named(const engine::trial_case& c, bool is_isolated) {
+  const std::string candidate = c.knob("candidate"), device = c.knob("device");
+  prepare_named_source(candidate, c.op, device);
+  if (is_isolated && candidate != "builtin") engine::isolate_candidates(with_plugins({engine::format(c)}));
+  prepare_named_python(candidate, c.op, device);
+  if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
+    prepare_named_source(forward, op, device);
 }
 
 }  // namespace warpcheck::cli

@@ -21,7 +21,7 @@ constexpr const char* k_both_passes =
     "every-step-follows-from-the-step-before --property same-input-same-bits ";
 
 TEST(Reserve, IsReturnedAndTheBackwardPassJudged) {
-  for (const char* isolate : {"", "--isolate "}) {
+  for (const char* isolate : {"", "--no-isolate "}) {
     const result r = verify("none", std::string(isolate) + k_both_passes +
                                         "--property gate-functions-are-within-c-u --property passes-alone-equal-both");
     EXPECT_EQ(r.status, 0) << r.output;
@@ -44,7 +44,7 @@ TEST(Reserve, ThatIsLostBetweenTheCallsIsSeen) {
 }
 
 TEST(Reserve, WrittenBeyondItsSizeIsSeen) {
-  for (const char* isolate : {"", "--isolate "}) {
+  for (const char* isolate : {"", "--no-isolate "}) {
     const result r = verify("writes-past", std::string(isolate) +
                                                "--cases 4 --size quick --shrink-seconds 1 "
                                                "--property forward-matches-the-reference");

@@ -1,4 +1,4 @@
-"""Kernels that attack their judge: with --isolate each gets a verdict, and without it those of PAYS_OFF pass."""
+"""Kernels that attack their judge: each gets a verdict, and with --no-isolate those of PAYS_OFF pass."""
 
 import os
 import pathlib
@@ -18,6 +18,8 @@ VERDICTS = {
     "writes_the_journal": WRONG,
     # When the thread writes decides what it meets: this case's outputs, or the memory of a later case.
     "leaves_a_thread": WRONG + "|out_of_bounds: the guard zone of tensor|crash: the process died",
+    "closes_descriptors": "crash: the process died: it was killed by signal 6",
+    "becomes_another_program": "crash: the process died: it exited with status 0 before the case was over",
     "exits": "crash: the process died: it exited with status 0 before the case was over",
     "stops_itself": "timeout: no result after 3 s",
 }
@@ -51,7 +53,7 @@ class Isolation(unittest.TestCase):
     def test_each_attack_gets_a_verdict(self):
         for name, verdict in VERDICTS.items():
             with self.subTest(name):
-                r = verify(name, "--isolate")
+                r = verify(name)
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertRegex(r.stdout, verdict)
 
@@ -60,6 +62,15 @@ class Isolation(unittest.TestCase):
             with self.subTest(name):
                 r = verify(name, "--no-isolate")
                 self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+
+    def test_replay_and_explain_isolate_too(self):
+        r = verify("reads_its_parent")
+        line = re.search(r"warpcheck replay '([^']+)'", r.stdout)[1]
+        for command in ("replay", "explain"):
+            for option, expected in (((), "violation"), (("--no-isolate",), "pass")):
+                with self.subTest(command=command, option=option):
+                    r = subprocess.run([WARPCHECK, command, line, *option], capture_output=True, text=True, timeout=300)
+                    self.assertRegex(r.stdout, rf"softmax/[a-z-]+: {expected}")
 
     def test_the_honest_twin_passes_with_the_same_counts(self):
         counts = []

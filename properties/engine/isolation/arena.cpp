@@ -1,12 +1,15 @@
 #include "properties/engine/isolation/arena.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+
+#include "properties/engine/error.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -15,11 +18,18 @@ struct message_head {
   uint64_t number, size;
 };
 
+[[noreturn]] void fail_to_share() {
+  throw environment_error(
+      fmt::format("isolate: no shared memory for the candidate's process: {}; a limit of file sizes (ulimit -f) "
+                  "counts, and --no-isolate needs none",
+                  std::strerror(errno)));
+}
+
 }  // namespace
 
 arena::arena() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
   if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(k_capacity)) != 0)
-    throw std::runtime_error(std::string("no shared memory: ") + std::strerror(errno));
+    fail_to_share();
   map();
 }
 
@@ -35,7 +45,7 @@ arena::~arena() {
 
 void arena::map() {
   void* const p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
-  if (p == MAP_FAILED) throw std::runtime_error(std::string("no shared memory: ") + std::strerror(errno));
+  if (p == MAP_FAILED) fail_to_share();
   base_ = static_cast<char*>(p);
 }
 

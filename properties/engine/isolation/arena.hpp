@@ -19,11 +19,12 @@ enum class request : char {
   synchronize,     // stream; answer: status, error, findings, damaged guards
   accepts,         // operator, variant, call; answer: an int32_t
   reserve_bytes,   // operator, call; answer: an int64_t
+  renew_stream,    // as create_stream; answer: status, error
 };
 
 class arena {
  public:
-  // Creates an arena, or maps that of the descriptor. Throws std::runtime_error if there is no memory.
+  // Creates an arena, or maps that of the descriptor. Throws environment_error if there is no memory.
   arena();
   explicit arena(int descriptor);
   ~arena();

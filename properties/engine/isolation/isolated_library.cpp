@@ -36,6 +36,7 @@ constexpr uint64_t k_no_block = UINT64_MAX;
 
 bool g_is_isolating = false;
 std::vector<std::string> g_arguments;
+warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
 
 // Ends this process as the runner ended.
 [[noreturn]] void die_as_runner(int status) {
@@ -68,6 +69,7 @@ class runner_process {
   int copy_in(void* to, const void* from, size_t bytes);
   void* create_stream(const warpcheck_stream_options& options);
   void destroy_stream(void* stream);
+  int renew_stream(void* stream, const warpcheck_stream_options& options);
   int synchronize(void* stream, warpcheck_finding_fn report, void* user);
   int32_t accepts(uint32_t op, uint32_t variant, const warpcheck_call& call);
   int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
@@ -83,6 +85,7 @@ class runner_process {
   using blocks = std::map<size_t, arena_block>;  // by the first byte
 
   tape_writer& queue(request what);
+  void queue_stream(request what, uint64_t number, const warpcheck_stream_options& options);
   void queue_range(request what, const void* p, size_t bytes);
   void queue_call(const warpcheck_call& call);
   void queue_tensor(const DLTensor& t);
@@ -116,7 +119,8 @@ class runner_process {
     fcntl(descriptor, F_SETFD, 0);
   else
     dup2(descriptor, k_arena_descriptor);
-  std::vector<const char*> words = {"warpcheck", k_runner_word, path.c_str()};
+  const std::string device_name(name_of(g_device));
+  std::vector<const char*> words = {"warpcheck", k_runner_word, device_name.c_str(), path.c_str()};
   for (const std::string& argument : g_arguments) words.push_back(argument.c_str());
   words.push_back(nullptr);
   execv("/proc/self/exe", const_cast<char* const*>(words.data()));
@@ -246,16 +250,29 @@ int runner_process::copy_in(void* to, const void* from, size_t bytes) {
   return 0;
 }
 
-void* runner_process::create_stream(const warpcheck_stream_options& options) {
-  tape_writer& out = queue(request::create_stream);
-  out.put(++streams_);
+void runner_process::queue_stream(request what, uint64_t number, const warpcheck_stream_options& options) {
+  tape_writer& out = queue(what);
+  out.put(number);
   out.put_text(options.schedule ? options.schedule : "");
   out.put(options);
+}
+
+void* runner_process::create_stream(const warpcheck_stream_options& options) {
+  queue_stream(request::create_stream, ++streams_, options);
   error_ = ask().take_text();
   return error_.empty() ? reinterpret_cast<void*>(static_cast<uintptr_t>(streams_)) : nullptr;
 }
 
 void runner_process::destroy_stream(void* stream) { queue(request::destroy_stream).put(number_of(stream)); }
+
+int runner_process::renew_stream(void* stream, const warpcheck_stream_options& options) {
+  queue_stream(request::renew_stream, number_of(stream), options);
+  tape_reader answer = ask();
+  const auto status = answer.take<int32_t>();
+  error_ = answer.take_text();
+  is_usable_ = answer.take<int32_t>() != 0;
+  return status;
+}
 
 int runner_process::synchronize(void* stream, warpcheck_finding_fn report, void* user) {
   queue(request::synchronize).put(number_of(stream));
@@ -352,11 +369,17 @@ std::unique_ptr<runner_process> g_runners[k_most_runners];
 bool g_has_guard_pages[k_most_runners];
 const warpcheck_device_api* g_apis[k_most_runners];
 
+// What the device of a runner can do.
+struct runner_features {
+  warpcheck_device device;
+  bool renews;
+};
+
 template <size_t N>
-const warpcheck_device_api& api_of_runner(warpcheck_device device) {
+const warpcheck_device_api& api_of_runner(const runner_features& has) {
   static const warpcheck_device_api api = {
       sizeof(warpcheck_device_api),
-      device,
+      has.device,
       [] { return "a process of the candidate's own"; },
       [] { return g_runners[N]->last_error(); },
       [](size_t bytes, size_t misalign, size_t element) { return g_runners[N]->alloc(bytes, misalign, element); },
@@ -376,15 +399,17 @@ const warpcheck_device_api& api_of_runner(warpcheck_device device) {
       nullptr,
       nullptr,
       [] { return static_cast<int>(g_runners[N]->is_usable()); },
-      nullptr};
+      has.renews ? +[](void* stream, const warpcheck_stream_options* options) {
+        return g_runners[N]->renew_stream(stream, *options);
+      } : nullptr};
   return api;
 }
 
 template <size_t... N>
-const warpcheck_device_api& api_of_runner(size_t number, warpcheck_device device, std::index_sequence<N...>) {
-  using make = const warpcheck_device_api& (*)(warpcheck_device);
+const warpcheck_device_api& api_of_runner(size_t number, const runner_features& has, std::index_sequence<N...>) {
+  using make = const warpcheck_device_api& (*)(const runner_features&);
   static constexpr make k_makers[] = {api_of_runner<N>...};
-  return k_makers[number](device);
+  return k_makers[number](has);
 }
 
 size_t runner_of(const warpcheck_device_api& api) {
@@ -430,6 +455,8 @@ void isolate_candidates(std::vector<std::string> arguments) {
 
 bool is_isolating() { return g_is_isolating; }
 
+void set_runner_device(warpcheck_device device) { g_device = device; }
+
 isolated_library load_isolated(const std::string& path) {
   size_t number = 0;
   while (number < k_most_runners && g_runners[number]) ++number;
@@ -437,14 +464,12 @@ isolated_library load_isolated(const std::string& path) {
   g_runners[number] = std::make_unique<runner_process>(std::filesystem::absolute(path).string());
   try {
     const auto j = nlohmann::json::parse(g_runners[number]->start());
-    const warpcheck_device device = j.contains("api") && j["api"] == static_cast<int>(WARPCHECK_DEVICE_EMULATED)
-                                        ? WARPCHECK_DEVICE_EMULATED
-                                        : WARPCHECK_DEVICE_CPU;
     isolated_library library = {j.at("name"), nullptr, {}};
     for (const nlohmann::json& op : j.at("operators"))
       library.operators.push_back(operator_of(op, number, static_cast<uint32_t>(library.operators.size())));
-    g_has_guard_pages[number] = !j.contains("api");
-    library.api = g_apis[number] = &api_of_runner(number, device, std::make_index_sequence<k_most_runners>());
+    g_has_guard_pages[number] = j.at("guard_pages");
+    const runner_features has = {static_cast<warpcheck_device>(j.at("api").get<int>()), j.at("renews")};
+    library.api = g_apis[number] = &api_of_runner(number, has, std::make_index_sequence<k_most_runners>());
     return library;
   } catch (const environment_error&) {
     g_runners[number].reset();

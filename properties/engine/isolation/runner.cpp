@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t k_most_findings_bytes = arena::k_message / 2;
 
-nlohmann::json description_of(const candidate_library& library) {
+nlohmann::json description_of(const candidate_library& library, const warpcheck_device_api& api) {
   nlohmann::json operators = nlohmann::json::array();
   for (const listed_operator& op : library.operators()) {
     nlohmann::json variants = nlohmann::json::array();
@@ -49,9 +49,17 @@ nlohmann::json description_of(const candidate_library& library) {
                          {"reserve", op.reserve.has_value()},
                          {"picks", op.publishes_picks()}});
   }
-  nlohmann::json j = {{"name", library.name()}, {"operators", operators}};
-  if (library.api()) j["api"] = static_cast<int>(library.api()->device);
-  return j;
+  return {{"name", library.name()},
+          {"operators", operators},
+          {"api", static_cast<int>(api.device)},
+          {"guard_pages", &api == &cpu_device_api()},
+          {"renews", can_renew_streams(api)}};
+}
+
+// The interface of the device on which the candidate's calls are run.
+const warpcheck_device_api& api_for(const candidate_library& library, warpcheck_device device) {
+  const bool brings = library.api() && library.api()->device == device;
+  return brings ? *library.api() : cpu_device_api();
 }
 
 // A buffer of the candidate's device, and what of it the judge reads.
@@ -75,12 +83,10 @@ struct received_call {
 
 class server {
  public:
-  server(const arena& memory, const std::string& library) : arena_(memory), library_(candidate_library::load(library)) {
-    const warpcheck_device_api* const own = library_.api();
-    api_ = own && own->device != WARPCHECK_DEVICE_CUDA ? own : &cpu_device_api();
-  }
+  server(const arena& memory, warpcheck_device device, const std::string& library)
+      : arena_(memory), library_(candidate_library::load(library)), api_(&api_for(library_, device)) {}
 
-  std::string description() const { return description_of(library_).dump(); }
+  std::string description() const { return description_of(library_, *api_).dump(); }
 
   // Does what the bytes ask for, in their order.
   std::string answer(std::string bytes) {
@@ -112,6 +118,12 @@ class server {
       case request::synchronize: return synchronize(in, out);
       case request::accepts: return accepts(in, out);
       case request::reserve_bytes: return reserve_bytes(in, out);
+      case request::renew_stream: {
+        void* const stream = take_stream(in);
+        std::string schedule;
+        const warpcheck_stream_options options = take_options(in, schedule);
+        return put_status(api_->stream_renew(stream, &options), out);
+      }
     }
     throw std::runtime_error("a request is malformed");
   }
@@ -141,11 +153,28 @@ class server {
     seen = std::max<size_t>(seen, bytes);
   }
 
-  void create_stream(tape_reader& in, tape_writer& out) {
+  // 0 is the default stream.
+  void* take_stream(tape_reader& in) {
     const auto id = in.take<uint64_t>();
-    const std::string schedule = in.take_text();
+    return id ? streams_.at(id) : nullptr;
+  }
+
+  static warpcheck_stream_options take_options(tape_reader& in, std::string& schedule) {
+    schedule = in.take_text();
     auto options = in.take<warpcheck_stream_options>();
     options.schedule = schedule.empty() ? nullptr : schedule.c_str();
+    return options;
+  }
+
+  void put_status(int status, tape_writer& out) {
+    out.put<int32_t>(status);
+    out.put_text(status ? api_->last_error() : "");
+  }
+
+  void create_stream(tape_reader& in, tape_writer& out) {
+    const auto id = in.take<uint64_t>();
+    std::string schedule;
+    const warpcheck_stream_options options = take_options(in, schedule);
     void* const stream = api_->stream_create(&options);
     out.put_text(stream ? "" : api_->last_error());
     if (stream) streams_[id] = stream;
@@ -189,10 +218,10 @@ class server {
   // floating-point controls, and the buffer and the place of a touched page.
   void call(tape_reader& in, tape_writer& out) {
     const listed_operator& op = take_operator(in);
-    const auto stream = in.take<uint64_t>();
+    void* const stream = take_stream(in);
     received_call c;
     take_call(in, c);
-    c.call.stream = stream ? streams_.at(stream) : nullptr;
+    c.call.stream = stream;
     const auto reserve_id = in.take<uint64_t>();
     const auto reserve_bytes = in.take<int64_t>();
     void* const reserve = reserve_id == UINT64_MAX ? nullptr : at(reserve_id).memory;
@@ -248,9 +277,8 @@ class server {
       f.bytes += std::string_view(kind).size() + std::string_view(text).size() + 2 * sizeof(uint64_t);
       if (f.bytes <= k_most_findings_bytes) f.list.emplace_back(kind, text);
     };
-    const int status = api_->stream_synchronize(streams_.at(in.take<uint64_t>()), note, &found);
-    out.put<int32_t>(status);
-    out.put_text(status ? api_->last_error() : "");
+    const int status = api_->stream_synchronize(take_stream(in), note, &found);
+    put_status(status, out);
     out.put<uint32_t>(static_cast<uint32_t>(found.list.size()));
     for (const auto& [kind, text] : found.list) {
       out.put_text(kind);
@@ -258,6 +286,7 @@ class server {
     }
     std::vector<std::pair<uint64_t, int64_t>> damaged;
     for (const auto& [id, b] : buffers_) {
+      if (status) break;
       if (const int64_t offset = api_->check_guards(b.memory); offset != INT64_MIN) damaged.emplace_back(id, offset);
       for (const auto& [begin, bytes] : b.seen)
         if (api_->copy_out(arena_.at(id) + begin, b.memory + begin, bytes)) throw environment_error(api_->last_error());
@@ -320,7 +349,7 @@ void check_memory_is_hidden() {
 
 }  // namespace
 
-void serve_candidate(const std::string& library) {
+void serve_candidate(const std::string& device, const std::string& library) {
   const arena memory(k_arena_descriptor);
   if (const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
     // When memory runs out the kernel shall choose this process.
@@ -332,7 +361,7 @@ void serve_candidate(const std::string& library) {
   memory.write_answer(number, answer_to([&] {
                         confine(k_arena_descriptor + 1);
                         check_memory_is_hidden();
-                        served.emplace(memory, library);
+                        served.emplace(memory, device_from_name(device), library);
                         return served->description();
                       }));
   for (;;) {

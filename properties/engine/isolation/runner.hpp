@@ -5,14 +5,14 @@
 
 namespace warpcheck::engine {
 
-// The argument by which the command becomes a runner, before the path of the candidate's library, the operators and
-// the plug-ins that describe them.
+// The argument by which the command becomes a runner, before the device, the path of the candidate's library, and the
+// operators, a case line or the plug-ins that describe them.
 inline constexpr const char* k_runner_word = "__runner";
 inline constexpr int k_arena_descriptor = 3;
 
 // Serves the requests of the process that started this one, until either ends. The runner answers by stopping itself,
 // so all its threads stand still while the answer is read. It has no inputs but those of its calls, no reference
 // values, and no descriptors but those of the arena and its output.
-[[noreturn]] void serve_candidate(const std::string& library);
+[[noreturn]] void serve_candidate(const std::string& device, const std::string& library);
 
 }  // namespace warpcheck::engine

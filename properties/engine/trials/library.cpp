@@ -240,6 +240,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   if (const auto known = named_operators().find({std::string(name), std::string(op)});
       known != named_operators().end() && known->second->device == device)
     return {known->second, &cpu_device_api()};
+  const bool is_isolated = is_isolating() && name != "builtin" && device != WARPCHECK_DEVICE_CUDA;
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
       throw environment_error("device cuda: " + problem);
@@ -267,9 +268,9 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
     twin = twin_path(path);
   }
-  const bool is_foreign = name != "builtin" && path != builtin_library("python") && device != WARPCHECK_DEVICE_CUDA;
-  const bool isolated = is_isolating() && is_foreign;
-  const candidate_library& library = candidate_library::load(path, isolated);
+  const bool has_runner = is_isolated && path != builtin_library("python");  // which has its interpreter
+  if (has_runner) set_runner_device(device);
+  const candidate_library& library = candidate_library::load(path, has_runner);
   candidate c;
   c.op = find_listed(library, op, device);
   if (!c.op) throw environment_error(fmt::format("candidate: '{}' offers no {} for device {}", path, op, device_name));
@@ -278,7 +279,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     throw environment_error(fmt::format("candidate: '{}' runs on the emulated device but brings no device_api", path));
   if (!c.api) throw environment_error(fmt::format("device {}: this build has no memory interface for it", device_name));
   if (!twin.empty()) {
-    const candidate_library& instrumented = candidate_library::load(twin, isolated);
+    const candidate_library& instrumented = candidate_library::load(twin, has_runner);
     c.instrumented_op = find_listed(instrumented, op, device);
     c.instrumented_api = instrumented.api();
     if (!c.instrumented_op || !c.instrumented_api)
