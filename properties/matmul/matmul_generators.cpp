@@ -89,6 +89,13 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
   const int64_t multiplications = max_multiplications(t);
   const int64_t around = t.device == "emulated" ? 66 : 130, most = t.device == "emulated" ? 131 : 300;
   product_sizes s{};
+  if (t.type != dtype::f32 && d.index() % 18 / 2 == 3) {  // all parts of a tile of warpgroups, by columns or by rows
+    const bool by_columns = d.index() % 36 < 18;
+    s.m = by_columns ? d.between(1, 3) : d.between(65, 130);
+    s.n = by_columns ? d.between(193, 258) : d.between(1, 3);
+    s.k = d.between(1, 130);
+    return shrunk_to(s, multiplications);
+  }
   switch (d.index() % 8) {
     case 4: {  // k is cut, its last slice of one element
       const int64_t widest = multiplications < (1 << 17) ? 6 : 14;
