@@ -11,7 +11,7 @@
 namespace warpcheck::cli {
 namespace {
 
-using names = std::map<std::string, std::string>;
+using name_map = std::map<std::string, std::string>;
 
 std::string cpp_name(const char* prefix, std::string name) {
   std::replace(name.begin(), name.end(), '$', '_');
@@ -43,7 +43,7 @@ std::string values_of(const ptx_module& m, const ptx_variable& v) {
   return fmt::format("{{{}}}", fmt::join(list, ", "));
 }
 
-std::string declare_module_variable(const ptx_module& m, const ptx_variable& v, names& known) {
+std::string declare_module_variable(const ptx_module& m, const ptx_variable& v, name_map& known) {
   const std::string name = cpp_name("simt_g_", v.name);
   if (v.space == "shared") {
     known[v.name] = fmt::format("ptx::window_address(reinterpret_cast<uint64_t>(&{}[0]))", name);
@@ -68,7 +68,7 @@ std::string head_of(const ptx_module& m, const ptx_function& f) {
                      cpp_name("simt_k_", f.name), std::max<size_t>(f.parameter_bytes(), 1));
 }
 
-std::string define_function(const ptx_module& m, const ptx_function& f, names known) {
+std::string define_function(const ptx_module& m, const ptx_function& f, name_map known) {
   for (size_t k = 0; k < f.parameters.size(); ++k)
     known[f.parameters[k].name] =
         f.is_kernel ? fmt::format("(simt_p.bytes + {})", f.parameters[k].offset) : fmt::format("(simt_in[{}])", k);
@@ -100,7 +100,7 @@ std::string ptx_module::function(const std::string& name) const {
 
 std::string program_of(const ptx_module& m) {
   std::string text = marker(m, 1) + "#include \"simt/import/ptx_program.hpp\"\n";
-  names known;
+  name_map known;
   for (const ptx_variable& v : m.variables) text += declare_module_variable(m, v, known);
   for (const ptx_function& f : m.functions)
     if (!f.is_kernel) text += head_of(m, f) + ";\n";

@@ -229,7 +229,9 @@ void force_a_variant(draw& d, const target& t, trial_case& c) {
   if (names.empty()) return;
   const size_t turn = static_cast<size_t>(d.index() / 3);
   set_knob(c, "variant", names[turn % names.size()]);
-  if (t.type != dtype::f32 && turn / names.size() % 2 == 0) align_rows(c);
+  const bool is_shared = std::any_of(c.tensors.begin(), c.tensors.end(),
+                                     [](const tensor_spec& x) { return x.is_in_memory_of_another(); });
+  if (t.type != dtype::f32 && !is_shared && turn / names.size() % 2 == 0) align_rows(c);
 }
 
 void draw_scalars(draw& d, trial_case& c, layers which) {
