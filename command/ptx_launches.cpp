@@ -72,7 +72,7 @@ std::optional<npy_array> unwritten_array(const std::string& text) {
 }
 
 // "4", "4x2" or "4x2x1", each of at least 1.
-std::optional<std::array<unsigned, 3>> shape_of(const std::string& text) {
+std::optional<std::array<unsigned, 3>> dimensions_of(const std::string& text) {
   std::array<unsigned, 3> shape = {1, 1, 1};
   const words parts = split_ptx(text, 'x');
   if (parts.empty() || parts.size() > 3) return std::nullopt;
@@ -132,8 +132,8 @@ written_launch read_launch(const std::string& text) {
   if (rest.size() < 2 || rest.front() != '(' || rest.back() != ')')
     throw usage_error(fmt::format("launch: '{}' is not of the form KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS)", text));
   const words sizes = split_ptx(std::string_view(text).substr(open + 3, close - open - 3), ',');
-  const auto grid = sizes.size() >= 2 ? shape_of(sizes[0]) : std::nullopt;
-  const auto block = sizes.size() >= 2 ? shape_of(sizes[1]) : std::nullopt;
+  const auto grid = sizes.size() >= 2 ? dimensions_of(sizes[0]) : std::nullopt;
+  const auto block = sizes.size() >= 2 ? dimensions_of(sizes[1]) : std::nullopt;
   const auto shared = sizes.size() == 3 ? number_of<unsigned>(sizes[2]) : std::optional<unsigned>(0);
   if (!grid || !block || !shared || sizes.size() > 3)
     throw usage_error(
