@@ -211,8 +211,8 @@ void align_rows(trial_case& c) {
   for (const char* name : {"a", "b"}) {
     tensor_spec& x = *c.find(name);
     if (x.elements() == 0) continue;
-    x.ld = (x.cols() + 15) / 8 * 8;
-    x.offset = 0;
+    x.ld = (std::max(x.ld, x.cols()) + 15) / 8 * 8;
+    x.offset = x.offset / 8 * 8;
   }
 }
 
