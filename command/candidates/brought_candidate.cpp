@@ -59,10 +59,12 @@ void prepare_forward(const verify_options& o, source_request source, const std::
   formula_trial::name_forward(op, prepare_source(source, formula_trial::primal_of(op), resolve_device(o.device, note)));
 }
 
-// Adds the plug-ins to what describes the operators to the code of an entry.
-std::vector<std::string> with_plugins(std::vector<std::string> described) {
-  for (const std::string& op : plugin_operators()) described.push_back(plugin_of(op)->path);
-  return described;
+// The plug-ins, which make their operators known, before what describes the operators to a runner.
+std::vector<std::string> with_plugins(const std::vector<std::string>& described) {
+  std::vector<std::string> words;
+  for (const std::string& op : plugin_operators()) words.push_back(plugin_of(op)->path);
+  words.insert(words.end(), described.begin(), described.end());
+  return words;
 }
 
 }  // namespace
