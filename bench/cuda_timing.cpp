@@ -6,6 +6,7 @@
 #include "bench/limits.hpp"
 #include "bench/own_runs.hpp"
 #include "bench/product_limits.hpp"
+#include "properties/engine/cases/description.hpp"
 
 namespace warpcheck::bench {
 namespace {

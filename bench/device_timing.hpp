@@ -11,7 +11,11 @@
 
 #include "abi/candidate.h"
 #include "bench/timed_run.hpp"
-#include "properties/engine/cases/description.hpp"
+
+// Only declared: files of CUDA, which are C++17, include this one.
+namespace warpcheck::engine {
+struct product_work;
+}
 
 namespace warpcheck::bench {
 
