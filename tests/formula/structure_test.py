@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+from kernels import SCALE_BACKWARD
+
 SCALE_FORWARD = """
 __global__ void forward_each(const float* x, const float* w, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -17,20 +19,6 @@ __global__ void forward_each(const float* x, const float* w, float* y, int n) {
 }
 extern "C" void scale(const float* x, const float* w, float* y, int n, cudaStream_t stream) {
   forward_each<<<(n + 63) / 64, 64, 0, stream>>>(x, w, y, n);
-}
-"""
-
-SCALE_BACKWARD = """
-__global__ void each(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const float e = expf(w[i]);
-  d_x[i] = d_y[i] * e;
-  d_w[i] = d_y[i] * x[i] * e;
-}
-extern "C" void scale_backward(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n,
-                               cudaStream_t stream) {
-  each<<<(n + 63) / 64, 64, 0, stream>>>(x, w, d_y, d_x, d_w, n);
 }
 """
 

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+from kernels import SCALE_BACKWARD
+
 WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 PAGE = (SOURCE / "docs/formulas.md").read_text()
@@ -43,20 +45,6 @@ __global__ void rows(const float* table, const int* ids, float* y, int d) {
 extern "C" void embedding(const float* table, const int* ids, float* y, int words, int n, int d,
                           cudaStream_t stream) {
   if (n > 0) rows<<<n, 64, 0, stream>>>(table, ids, y, d);
-}
-"""
-
-SCALE_BACKWARD = """
-__global__ void each(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const float e = expf(w[i]);
-  d_x[i] = d_y[i] * e;
-  d_w[i] = d_y[i] * x[i] * e;
-}
-extern "C" void scale_backward(const float* x, const float* w, const float* d_y, float* d_x, float* d_w, int n,
-                               cudaStream_t stream) {
-  each<<<(n + 63) / 64, 64, 0, stream>>>(x, w, d_y, d_x, d_w, n);
 }
 """
 
