@@ -93,14 +93,11 @@ bench_part step_of(const bench_row& row, int64_t t, int64_t b) {
   return part;
 }
 
-// Of many the first two are the first and the last step.
 std::vector<bench_part> steps_of(const bench_row& row, uint64_t seed, int count) {
   std::vector<bench_part> parts;
   for (int p = 0; p < count; ++p) {
     const auto drawn = [&](const char* extent) {
-      const int64_t size = row.of.at(extent);
-      if (count > 2 && p < 2) return p * (size - 1);
-      return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(p), extent[0]) % static_cast<uint64_t>(size));
+      return place_of_part(p, count, row.of.at(extent) - 1, seed, static_cast<uint64_t>(extent[0]));
     };
     parts.push_back(step_of(row, drawn("time"), drawn("batch")));
   }

@@ -57,7 +57,7 @@ bench_row layer(bench_row row) {
   return row;
 }
 
-// Blocks of C with their rows and columns; of many the first two are the first and the last block.
+// Blocks of C with their rows and columns.
 std::vector<bench_part> blocks_of(const bench_row& row, uint64_t seed, int count) {
   constexpr int64_t k_elements = 144, k_side = 12;
   const int64_t m = row.of.at("m"), n = row.of.at("n"), k = row.of.at("k");
@@ -65,11 +65,7 @@ std::vector<bench_part> blocks_of(const bench_row& row, uint64_t seed, int count
   const bool ta = row.scalars.contains("ta"), tb = row.scalars.contains("tb");
   std::vector<bench_part> parts;
   for (int p = 0; p < count; ++p) {
-    const auto begin = [&](uint64_t side, int64_t last) {
-      if (count > 2 && p < 2) return p * last;
-      return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(p), side) % static_cast<uint64_t>(last + 1));
-    };
-    const int64_t i = begin(0, m - rows), j = begin(1, n - cols);
+    const int64_t i = place_of_part(p, count, m - rows, seed, 0), j = place_of_part(p, count, n - cols, seed, 1);
     bench_part& part = parts.emplace_back();
     part.name = fmt::format("block [{},{}]", i, j);
     part.row = row;

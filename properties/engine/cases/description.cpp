@@ -389,4 +389,9 @@ tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe
   return c.tensors[static_cast<size_t>(at)];
 }
 
+int64_t place_of_part(int p, int count, int64_t last, uint64_t seed, uint64_t dimension) {
+  if (count > 2 && p < 2) return p * last;
+  return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(p), dimension) % static_cast<uint64_t>(last + 1));
+}
+
 }  // namespace warpcheck::engine

@@ -108,6 +108,8 @@ struct bench_part {
   };
   std::vector<box> boxes;
 };
+// Where part p of `count` is taken, 0 to `last`: of more than two parts the first two at the ends, the others drawn.
+int64_t place_of_part(int p, int count, int64_t last, uint64_t seed, uint64_t dimension);
 
 // A line to be fitted to the times of rows, over what each has of something.
 struct bench_line {
