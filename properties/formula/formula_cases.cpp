@@ -188,6 +188,7 @@ void draw_scalars(const named_formula& f, draw& d, trial_case& c) {
   }
 }
 
+constexpr int64_t k_far_elements = int64_t{1} << 31;
 constexpr double k_exact = 0x1p24;  // whole numbers up to here are exact in f32
 
 // The largest element of the polynomial's majorant for inputs of ones.
@@ -310,10 +311,6 @@ std::vector<formula::tensor> tensors_of_rows(const formula::formula_operator& op
       if (t.shape.size() > 1 && names.size() + 1 == t.shape.size()) found.push_back(t);
     }
   return found;
-}
-
-namespace {
-constexpr int64_t k_far_elements = int64_t{1} << 31;
 }
 
 trial_case draw_far_case(const named_formula& f, const target& t, draw& d) {

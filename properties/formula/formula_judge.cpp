@@ -7,6 +7,7 @@
 
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/trials/case_notes.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_needs.hpp"
 #include "properties/formula/formula_properties.hpp"
@@ -44,13 +45,6 @@ class nearest_elements {
   static constexpr size_t k_most = 4;
   std::vector<std::pair<double, returned_element>> list_;  // ascending
 };
-
-tensor_map inputs_of(trial& t) {
-  tensor_map inputs;
-  for (const tensor_spec& s : t.the_case().tensors)
-    if (s.is_input) inputs.emplace(s.name, t.input(s.name));
-  return inputs;
-}
 
 // By the class of the case's values.
 void note_counts(const trial_case& c, int64_t compared, int64_t free) {

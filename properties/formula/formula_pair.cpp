@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
@@ -122,9 +123,7 @@ void add_outputs(pairing& sum, trial& t, const pair_of_formulas& p, const tensor
 }
 
 void add_gradients(pairing& sum, trial& t, const pair_of_formulas& p, const both_sides& at, const run_result& r) {
-  tensor_map inputs;
-  for (const formula::tensor& x : p.gradient->op.inputs) inputs.emplace(x.name, t.input(x.name));
-  const formula::call_data call = call_of(*p.gradient, t.the_case(), inputs);
+  const formula::call_data call = call_of(*p.gradient, t.the_case(), inputs_of(t));
   formula::evaluation reference(p.gradient->op, call);
   for (const formula::tensor& x : p.primal->op.inputs) {
     const std::string name = adjoint_name(x.name);

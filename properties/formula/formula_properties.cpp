@@ -9,12 +9,12 @@
 #include <numeric>
 #include <utility>
 
-#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/engine/trials/explanation.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
@@ -160,8 +160,7 @@ void check_permutation(trial& t, const named_formula& f, const std::vector<std::
     });
     if (std::is_sorted(order.begin(), order.end())) std::reverse(order.begin(), order.end());
     for (int64_t i = 0; i < n; ++i) back[static_cast<size_t>(order[static_cast<size_t>(i)])] = i;
-    tensor_map changed;
-    for (const formula::tensor& x : f.op.inputs) changed.emplace(x.name, t.input(x.name));
+    tensor_map changed = inputs_of(t);
     permute(changed, f.op.inputs, extent, order);
     run_result after = t.run(t.the_case(), changed);
     permute(after.tensors, f.op.outputs, extent, back);
@@ -173,9 +172,7 @@ void check_permutation(trial& t, const named_formula& f, const std::vector<std::
 // Every element is the exact value, which is a whole number.
 void check_exact(trial& t, const named_formula& f) {
   const run_result r = t.run();
-  judge_outputs(t, r, f);
-  const trial_case& c = t.the_case();
-  const formula::call_data call = call_of(f, c, inputs_of(c));
+  const formula::call_data call = call_of(f, t.the_case(), inputs_of(t));
   formula::evaluation reference(f.op, call);
   for (const formula::tensor& out : f.op.outputs) {
     const host_tensor& y = r.at(out.name);
@@ -184,6 +181,7 @@ void check_exact(trial& t, const named_formula& f) {
       const double actual = y.value(i / cols, i % cols), exact = reference.demand_of(out.name, i).expected;
       t.require(actual == exact, "{}[{},{}] = {:.9g}, and the sum of whole numbers is {:.9g}", out.name, i / cols,
                 i % cols, actual, exact);
+      t.judge(out.name, i / cols, i % cols, 0, actual, warpcheck::reference::judge_fixed(y.spec.type, actual, actual));
     }
   }
 }
