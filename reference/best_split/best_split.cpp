@@ -27,7 +27,7 @@ bool is_open(const split_problem& p) {
          p.leaf.h > s.min_hessian;
 }
 
-// What a feature's candidates are made of.
+// A feature with everything that its candidates are made of.
 struct feature_view {
   size_t index;
   const split_feature& feature;
@@ -35,7 +35,7 @@ struct feature_view {
   double radius_g, radius_h;
 };
 
-// gamma_64 of the sizes; where every bin is stored, what they miss of the total besides.
+// The radii are gamma_64 of the sizes. If every bin is stored, the difference between the total and the bins is added.
 feature_view view_of(const split_problem& p, size_t index) {
   const split_feature& f = p.features[index];
   feature_view v{index, f, bins_of(p, f), 0, 0};
@@ -65,7 +65,7 @@ void scan_direction(const split_problem& p, const feature_view& v, bool scans_ri
   const auto drawn = f.num_bin <= 2 ? 0 : drawn_threshold(p.leaf.seed, f.id, static_cast<uint64_t>(f.num_bin - 1));
   precise_sum g, h;
   int64_t rows = 0;
-  // That learner leaves an unstored bin 0 out of the scan if the missing bin is another one in the middle.
+  // LightGBM's learner leaves an unstored bin 0 out of the scan if another bin in the middle is the missing bin.
   const bool skips_0 =
       p.settings.lightgbm_cuda && !scans_right && f.mfb_offset > 0 && has_missing && f.missing == split_missing::zero;
   const auto step = [&](int64_t bin, int64_t threshold) {
@@ -119,7 +119,7 @@ void scan_one_hot(const split_problem& p, const feature_view& v, const candidate
   }
 }
 
-// One end of the sorted categories, `order` from that end on.
+// One end of the sorted categories; `order` begins at that end.
 void walk_prefixes(const split_problem& p, const feature_view& v, const std::vector<uint32_t>& order, int64_t longest,
                    bool from_high, const candidate_sink& see) {
   const split_settings& s = p.settings;
@@ -177,7 +177,7 @@ void scan_sorted(const split_problem& p, const feature_view& v, const candidate_
   walk_prefixes(p, v, order, longest, true, see);
 }
 
-// Gain and value of a side, where `h` is divided by; false where they are not defined or not finite.
+// Gain and value of a side, with `h` in the divisor. Returns false if they are undefined or not finite.
 bool weigh(const split_problem& p, bool is_sorted, double h, bool gain_of_value, split_part& s) {
   const double d = h + l2_of(p.settings, is_sorted);
   if (!(d > 0)) return false;
@@ -220,7 +220,7 @@ interval square(interval a) {
   return {std::max(0.0, down(least * least)), up(most * most)};
 }
 
-// The least that a side's gain can be; nothing where that is open.
+// Returns a lower bound of a side's gain, or nothing if there is none.
 std::optional<double> least_gain(const split_problem& p, bool is_sorted, interval g, interval h, int64_t n) {
   const split_settings& s = p.settings;
   const interval eps{k_split_eps, k_split_eps}, l2{l2_of(s, is_sorted), l2_of(s, is_sorted)};
@@ -238,7 +238,7 @@ std::optional<double> least_gain(const split_problem& p, bool is_sorted, interva
   return std::isfinite(least) ? std::optional(least) : std::nullopt;
 }
 
-// The least net gain of a candidate that is certainly admissible; nothing for others.
+// Returns a lower bound of the net gain of a candidate that is certainly admissible, or nothing for other candidates.
 std::optional<double> certain_gain(const split_problem& p, const split_candidate_sums& c) {
   const split_settings& s = p.settings;
   const interval lg = around(c.g, c.radius_g), lh = around(c.h, c.radius_h);
@@ -284,7 +284,7 @@ std::optional<split_result> evaluate_lightgbm(const split_problem& p, const spli
   const double shift = p.leaf.parent_gain + s.min_gain, sum = mine.gain + rest.gain;
   r.gain = sum - shift;
   if (!(sum > shift) || !std::isfinite(r.gain)) return std::nullopt;
-  // What is reported.
+  // The numbers of the record.
   mine.h = is_one_hot ? bare : c.is_sorted ? scanned : scanned - k_split_eps;
   rest.h = f.categorical ? total - mine.h : (total - mine.h) - k_split_eps;
   const double mine_rows = rows_of(p, mine.h), rest_rows = rows_of(p, rest.h);
@@ -499,7 +499,7 @@ bool is_threshold(const split_problem& p, const split_feature& f, bool has_missi
   return threshold == (f.num_bin <= 2 ? 0 : drawn_threshold(p.leaf.seed, f.id, static_cast<uint64_t>(f.num_bin - 1)));
 }
 
-// The gain of both sides of a threshold, the bins of which are routed one by one; none if a gate is closed.
+// Returns the gain of both sides of a threshold by routing each bin, or nothing if a gate is closed.
 std::optional<cpp_rational> rational_gain_at(const split_problem& p, const split_feature& f,
                                              const std::vector<bin_mass>& bins, bool has_missing, bool default_left,
                                              int64_t threshold) {

@@ -1,6 +1,7 @@
-// The best split of one leaf, by the definition in kernels/best_split/best_split.hpp: every candidate in turn, sums by
-// compensated additions, then the stated sequence of IEEE operations. Where every sum is exact (dyadic data) the record
-// is the only right one; for other data, what a record must satisfy. docs/numerics.md derives both.
+// The best split of one leaf, by the definition in kernels/best_split/best_split.hpp: it tries every candidate in turn,
+// with compensated sums and then the stated sequence of IEEE operations. If every sum is exact (dyadic data), this
+// record is the only correct one; for other data refute() checks what a record must satisfy. docs/numerics.md derives
+// both.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ struct split_settings {
   bool extra_trees = false;
   double cat_smooth = 10, cat_l2 = 10;
   int64_t max_cat = 32, max_onehot = 4;
-  bool lightgbm_cuda = false;  // that learner's conventions; without extra_trees and without rows per slot
+  bool lightgbm_cuda = false;  // LightGBM's conventions on CUDA; without extra_trees and without rows per slot
 };
 
 struct split_leaf_values {
@@ -45,7 +46,7 @@ struct split_leaf_values {
   uint64_t seed = 0;
 };
 
-// A leaf and its histogram: slots of two doubles; rows per slot, or none.
+// A leaf and its histogram: slots of two doubles, and optionally the rows of each slot.
 struct split_problem {
   std::span<const double> slots;
   std::span<const int64_t> counts;
@@ -87,40 +88,41 @@ struct split_candidate_sums {
 
 // (T T)/((h + eps) + lambda_l2).
 double leaf_gain(double g, double h, const split_settings& s);
-// At least 1 where both gates are zero, at least 2 with smoothing.
+// At least 1 if both gates are zero, at least 2 with smoothing.
 int64_t least_rows(const split_settings& s);
 // The threshold that extra_trees allows, of `size`.
 uint32_t drawn_threshold(uint64_t seed, int64_t feature, uint64_t size);
 
 // True if a row of the bin goes left.
 bool goes_left(const split_feature& f, const split_result& r, int64_t bin);
-// The mass of a bin and its rows (0 without counts); bin 0 is what the slots leave of the total where it is not stored.
+// The mass of a bin and its rows (0 without counts). An unstored bin 0 is the total minus the slots.
 struct bin_mass {
   double g = 0, h = 0;
   int64_t n = 0;
 };
 std::vector<bin_mass> bins_of(const split_problem& p, const split_feature& f);
 
-// Every candidate of the leaf's features, in no order that matters; none where the leaf is closed.
+// Visits every candidate of the leaf's features, in an unspecified order; none if the leaf is closed.
 void for_each_candidate(const split_problem& p, const std::function<void(const split_candidate_sums&)>& see);
 
-// Gates, gains, values; nothing where the candidate is inadmissible.
+// Returns gates, gains and values, or nothing if the candidate is inadmissible.
 std::optional<split_result> evaluate(const split_problem& p, const split_candidate_sums& c);
-// a before b: larger gain, lower feature, default_left, lower threshold. Both valid.
+// True if a is preferred to b: larger gain, lower feature, default_left, lower threshold. Both must be valid.
 bool is_better(const split_result& a, const split_result& b);
-// The record that dyadic data must give.
+// Returns the record that is correct for dyadic data.
 split_result best_split(const split_problem& p);
 
-// Why a record cannot be right, on data whose sums round; empty if it can. Its sides' sums must lie within the bound,
-// all else must follow from them to the bit, and no candidate that is certainly admissible may certainly have more
-// gain.
+// Returns why a record cannot be right, on data whose sums round; empty if it can. The sums of its sides must lie
+// within the bound, all other numbers must follow from them to the bit, and no candidate that is certainly admissible
+// may certainly have more gain.
 std::string refute(const split_problem& p, const split_result& r);
 // Recomputes everything that follows from the record's left sums and left count; returns an empty text if the record
 // agrees.
 std::string inconsistency(const split_problem& p, const split_result& r);
 
-// The largest gain of a leaf of numerical features, by routing every bin for every threshold and direction, in rational
-// numbers: a second algorithm, for small leaves. Nothing where no candidate is admissible. Rounded to double once.
+// Returns the largest gain of a leaf of numerical features, rounded to double once: a second algorithm, for small
+// leaves, that routes every bin for every threshold and direction in rational numbers. Nothing if no candidate is
+// admissible.
 std::optional<double> rational_gain(const split_problem& p);
 
 }  // namespace warpcheck::reference

@@ -10,7 +10,7 @@ namespace {
 
 using reference::enclosure;
 
-// The exact value of a function of what is enclosed.
+// The exact value of a function of an enclosed number.
 enclosure exact_of(function f, const enclosure& a) {
   switch (f) {
     case function::exp:
@@ -40,14 +40,14 @@ enclosure exact_of(function f, const enclosure& a) {
   }
 }
 
-// How far f of what is computed is from f of the exact value, `exact`, before f's own error.
+// How far f of the computed argument is from `exact`, f of the exact argument, before f's own error.
 double propagated(function f, const bounded& a, const enclosure& exact) {
   const double e = a.e, size = std::fabs(exact.value) + exact.radius, v = std::fabs(a.v);
   if (e == 0) return 0;
   const auto down_to = [&](double shift) {
     return std::fmax((a.v - a.r - e) * (a.v > 0 ? 1 - 0x1p-50 : 1), a.low) + shift;
   };
-  const double sure = a.v * (1 - 0x1p-50) - a.r;  // of the exact argument, at least
+  const double sure = a.v * (1 - 0x1p-50) - a.r;  // a lower bound of the exact argument
   switch (f) {
     case function::exp: return size * std::expm1(e);
     case function::expm1: return std::exp(a.v + a.r) * std::expm1(e);
@@ -106,7 +106,7 @@ double apply_in_double(function f, double x) {
 bounded bound_algebra::function_of(function f, const value& a) const {
   const bool is_exact_step = f == function::abs || f == function::floor || f == function::round;
   enclosure exact = exact_of(f, {a.v, a.r});
-  // Of what is at most 0, as x - max(x), the exponential is at most 1.
+  // The exponential of a number that is at most 0, such as x - max(x), is at most 1.
   const bool is_part = f == function::exp && a.high <= 0;
   if (is_part && !(exact.value + exact.radius < 2)) exact = {0.5, 0.5};
   value y;
@@ -189,7 +189,7 @@ bounded bound_algebra::call(function f, const value& a) const {
   } else {
     const bool at_edge = f == function::log1p ? a.v - a.r <= -1 : !takes_negative(f) && a.v - a.r <= 0;
     if (at_edge && !(f == function::sqrt && a.v == 0 && a.r == 0)) {
-      // A function at the end of its domain, or beyond it.
+      // The argument reaches the end of the function's domain, or lies beyond it.
       if (a.r > 0 && a.v + a.r >= (f == function::log1p ? -1 : 0)) return unknown_value();
       y = special_value(apply_in_double(f, a.v == 0 ? 0.0 : a.v));
     } else {
@@ -201,10 +201,10 @@ bounded bound_algebra::call(function f, const value& a) const {
   if (a.s != 0 || a.is_special() || y.is_special())
     spill(
         y, [&](double x) { return apply_in_double(f, x); }, a);
-  // What a kernel may compute below the domain is NaN.
+  // If the computed argument may lie below the domain, the result may be NaN.
   const double edge = f == function::log1p ? -1 : 0;
   if ((f == function::log1p || !takes_negative(f)) && a.is_finite() && a.lower() < edge) y.s |= not_a_number;
-  // At its edge it is infinite; the sign of a zero is free, and that of its rsqrt with it.
+  // At the edge the result is infinite; the sign of a zero is free, and so is that of its rsqrt.
   const bool at_zero = a.is_finite() && a.lower() <= edge && a.upper() >= edge;
   if (f == function::rsqrt && at_zero) y.s |= plus_infinity | minus_infinity;
   if ((f == function::log || f == function::log1p) && at_zero && a.e > 0) y.s |= minus_infinity;

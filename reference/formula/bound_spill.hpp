@@ -10,7 +10,7 @@
 
 namespace warpcheck::formula {
 
-// A value that is finite in the reals and at least this is beyond every format, with room below double's own range.
+// A real value of at least this size is beyond every format, with room below double's own range.
 inline constexpr double k_beyond = 0x1p1000;
 
 inline bounded special_value(double v) {
@@ -33,7 +33,7 @@ struct candidates {
       add(std::clamp(a.v, -DBL_MAX, DBL_MAX));
       add(low);
       add(high);
-      // A kernel's factor may be 0 where the exact one is tiny: 0 times Inf is NaN.
+      // A factor of a kernel may be 0 if the exact one is tiny, and 0 times Inf is NaN.
       if (low < 0 && high > 0) add(0);
     }
     finite = all;
@@ -44,7 +44,7 @@ struct candidates {
   }
 };
 
-// Adds the result of an operation on one choice of its operands.
+// Adds the result of an operation for one choice of its operands.
 inline void add_result(bounded& y, double result) {
   if (std::isnan(result)) {
     y.s |= not_a_number;

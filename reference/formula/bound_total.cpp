@@ -93,7 +93,7 @@ bool bound_algebra::total::add_products(const double* x, int64_t x_step, const d
     large += size > 0 ? std::fmax(left, 1) * std::fmax(right, 1) : 0;
     small = std::fmin(small, size > 0 ? std::fmin(left, 1) * std::fmin(right, 1) : 1);
   }
-  // A product that may overflow, or is infinite or NaN, is for add().
+  // add() takes products that may overflow, or are infinite or NaN.
   if (!(most * (1 + 2 * c.one) + c.eta < c.omega) || !(sizes < k_inf) || underflows) return false;
   const double errors = (c.one * sizes + c.eta / 2 * static_cast<double>(nonzero)) * reference::k_inflate;
   count_ = n;
@@ -136,13 +136,13 @@ bounded bound_algebra::total::sum_result() const {
     y.e = every_order_is_exact || nonzero_ == 0 ? errors_ : errors_ + gamma * (sizes_ + errors_);
     y.e = std::isnan(y.e) ? k_inf : y.e * inflation;
     if (all_positive_) y.low = greatest_low_;
-    // As one factor a sum may be less than each term.
+    // As one factor, a sum may be smaller than each of its terms.
     const double least = std::fmax(std::fabs(y.v) - y.r - y.e, 0);
     y.product_of = {factors_.large * inflation, std::fmin(factors_.small, least), factors_.losses * inflation};
   }
   if (is_free_) y.e = k_inf;
   y.s |= specials_;
-  // A partial sum may overflow, whatever the sum is.
+  // A partial sum may overflow whatever the sum is.
   const bool may_overflow = nonzero_ > 1 && !std::isnan(y.v);
   if (may_overflow && y.v != -k_inf && positive_ * (1 + gamma) * inflation >= c.omega) y.s |= plus_infinity;
   if (may_overflow && y.v != k_inf && negative_ * (1 + gamma) * inflation >= c.omega) y.s |= minus_infinity;
@@ -150,7 +150,7 @@ bounded bound_algebra::total::sum_result() const {
   if (may_overflow && y.v == -k_inf && positive_ * (1 + gamma) * inflation >= c.omega) y.s |= not_a_number;
   const bool both = (y.s & plus_infinity) && (y.s & minus_infinity);
   if (both || (y.v == k_inf && (y.s & minus_infinity)) || (y.v == -k_inf && (y.s & plus_infinity))) y.s |= not_a_number;
-  // Where a partial sum may be of either kind, the result may be, too.
+  // If partial sums may overflow to both sides, a special result may be any special.
   if (both && y.is_special()) y.s = any_special;
   if (c.of.overflow_free && y.s != 0) y.e = k_inf;
   return y;
@@ -191,7 +191,7 @@ bounded bound_algebra::total::product_result() const {
   if (is_free_) y.e = k_inf;
   if (!y.is_finite()) return y;
   if (!has_zero_) y.product_of = {large_, small_, n * large_};
-  // Higham, lemma 3.1, and what a subnormal partial product loses, times the factors after it.
+  // Higham, lemma 3.1, and the loss of a subnormal partial product times the factors after it.
   const double rest = std::fmax(std::fabs(y.v) - y.r, 0);
   y.e = grown_ * (1 + c.roundings(std::fmax(n - 1, 0) * (1 + c.of.slack))) - rest;
   if (small_ < std::ldexp(c.eta, range_of(c.of.format).digits)) y.e += n * c.eta * large_;
@@ -214,14 +214,14 @@ void bound_algebra::total::add_to_extreme(const value& t) {
     if (!drops && (t.s & minus_infinity) != 0) is_free_ = true;
     return;
   }
-  // A term that may be special may be dropped, or be less than all.
+  // A term that may be special may be dropped, or be less than all others.
   if (t.s == 0) range_low_ = std::fmax(range_low_, t.low);
   range_high_ = std::fmax(range_high_, t.high);
   if (t.is_beyond() && t.v > 0) beyond_ = std::fmax(beyond_, t.r);
   top_ = std::fmax(top_, t.v);
   if (!t.is_finite()) {
     high_ = t.v > 0 ? k_inf : high_;
-    // What is exactly the largest may be computed as less, and another term is.
+    // The exact maximum may be computed as a smaller value, so that another term is the result.
     if (t.v > 0 && (t.s & (drops ? minus_infinity | not_a_number : minus_infinity))) is_free_ = true;
     return;
   }
@@ -252,7 +252,7 @@ bounded bound_algebra::total::extreme_result() const {
   return direction(by_) < 0 ? a_->negate(y) : y;
 }
 
-// The first of the largest; another index may be chosen where its value may be as large.
+// Returns the first of the largest; another index may be chosen if its value may be as large.
 bounded bound_algebra::total::choice_result() const {
   if (choices_.empty()) return special_value(0);
   const auto key = [](const value& t) { return std::isnan(t.v) ? k_inf : t.v; };

@@ -11,7 +11,7 @@ namespace {
 
 using reference::k_double_unit;
 
-// True if a decimal number is one of double exactly.
+// True if double holds a decimal number exactly.
 bool is_exact_decimal(const std::string& text) {
   uint64_t digits = 0;
   int places = 0, exponent = 0;
@@ -97,7 +97,7 @@ double allowance::roundings(double k) const {
 }
 
 double allowance::sum(double terms) const {
-  // An accumulator that is cut cuts even the first product that it takes.
+  // An accumulator that truncates does so for the first product, too.
   double h = of.sum_units == 1 ? terms - 1 : terms;
   if (of.depth) h = std::fmin(h, depth_of(of, terms) + (of.sum_units == 1 ? 0 : 1));
   return roundings(std::fmax(h, 0) * of.sum_units + of.slack);
@@ -142,7 +142,7 @@ void bound_algebra::overflow(value& y) const {
 
 bounded bound_algebra::quotient(const value& a, const value& b) const {
   value y;
-  // Of the exact divisor, at least.
+  // A lower bound of the exact divisor.
   const double size = std::fmax(std::fabs(b.v) - b.r * reference::k_inflate, b.low);
   if (!(size > 0)) {
     y.r = k_inf;
@@ -162,7 +162,7 @@ bounded bound_algebra::quotient(const value& a, const value& b) const {
     return y;
   }
   y.e = (a.e + (magnitude + y.r) * b.e) / margin;
-  // The divisor, as it is written, is one factor. The reciprocal's rounding may be one to a subnormal, too.
+  // The divisor as a whole is one factor. Its reciprocal may be rounded to a subnormal, too.
   const double inverse = std::fmax(1 / margin * reference::k_inflate, 1);
   y.product_of = joined(factors_of(a), {inverse, std::fmin(1 / (b.size() + b.e), 1) * (1 - 0x1p-50), inverse});
   double absolute = lost(y.product_of, a.product_of.large > 0);
@@ -181,7 +181,7 @@ bounded bound_algebra::quotient(const value& a, const value& b) const {
   return y;
 }
 
-// Where an operand is beyond every format.
+// Results if an operand is beyond every format.
 bounded bound_algebra::beyond_of(code::form what, const value& a, const value& b) const {
   const auto least = [](const value& x) { return x.is_beyond() ? x.r : std::fmax(std::fabs(x.v) - x.r - x.e, 0); };
   const auto made = [&](double v, double size) {
@@ -234,7 +234,7 @@ bounded bound_algebra::binary_of_specials(code::form what, const value& a, const
       if (std::isinf(y.v)) y.s = plus_infinity | minus_infinity;  // the sign of a zero is free
       if (a.r > 0 && std::fabs(a.v) <= a.r) return unknown_value();
     } else if (!(std::fabs(y.v) + y.r < k_inf)) {
-      // Its size exceeds double. That every factor is far from 0 shows that what is computed does so, too.
+      // The result exceeds double. If every factor is far from 0, the computed value exceeds it, too.
       const auto least = [](const value& x) { return std::fabs(x.v) - x.r - x.e; };
       const bool far = what == code::form::multiply ? least(a) > 0 && least(b) > 0 && y.e < k_inf
                        : is_division                ? least(a) > 0 && y.e < k_inf
@@ -250,7 +250,7 @@ bounded bound_algebra::binary_of_specials(code::form what, const value& a, const
     if (what == code::form::multiply && (sign_is_open(a) || sign_is_open(b))) return unknown_value();
     if (is_division && sign_is_open(b)) return unknown_value();
     y = special_value(apply(what, a.v, b.v));
-    // The sign of a zero is free, and that of Inf / 0 with it.
+    // The sign of a zero is free, and so is that of Inf / 0.
     const bool by_zero = is_division && b.is_finite() && b.lower() <= 0 && b.upper() >= 0;
     if (by_zero && !std::isnan(a.v)) y.s |= plus_infinity | minus_infinity;
   }
@@ -297,14 +297,14 @@ bounded bound_algebra::power(const value& a, int k) const {
 }
 
 namespace {
-// From here on a rounded value may be infinite.
+// A rounded value of at least this size may be infinite.
 double overflow_of(number_type t) {
   if (t == number_type::f64) return DBL_MAX;
   if (t == number_type::e4m3) return 464;  // between 448 and 480, which is NaN
   const float_range f = range_of(t);
   return std::ldexp(2 - std::ldexp(1.0, -f.digits), f.max_exponent);
 }
-// A conversion to 8 bits beyond the type's range saturates in one mode, and gives Inf or NaN in the other.
+// A conversion to 8 bits of a value beyond the range saturates in one mode, and gives Inf or NaN in the other.
 bounded without_bound(bounded y) {
   y.e = k_inf;
   y.s = any_special;
@@ -377,7 +377,7 @@ truth bound_algebra::compare(kind sign, const value& a, const value& b) const {
     return x.e < k_inf && (x.s & ~same) == 0;
   };
   t.computed_is_sure = t.exact_is_sure && sticks(a) && sticks(b) && !std::isnan(a.v) && !std::isnan(b.v);
-  // A value that is NaN whatever is computed compares alike with anything.
+  // If a value is NaN in every kernel, every kernel decides its comparisons in the same way.
   const auto is_always_nan = [](const value& x) {
     return std::isnan(x.v) && x.e < k_inf && (x.s & ~not_a_number) == 0;
   };
@@ -422,7 +422,7 @@ bounded bound_algebra::neutral(reduction by) const {
     case reduction::min:
     case reduction::fmin:
     case reduction::argmin: return special_value(k_inf);
-    default: return unknown_value();  // of a mean: the number of its terms is open
+    default: return unknown_value();  // the number of terms of a mean is unknown
   }
 }
 

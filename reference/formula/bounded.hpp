@@ -1,5 +1,5 @@
-// The algebra of bounds: the exact value of every intermediate, enclosed in double, and how far what a kernel computes
-// there may be from it under a contract of arithmetic. Rules, sources and proof: docs/numerics.md, "formulas".
+// The algebra of bounds. It encloses the exact value of every intermediate in double, and bounds how far a kernel's
+// value may be from it under a contract of arithmetic. Rules, sources and proof: docs/numerics.md, "formulas".
 #pragma once
 
 #include <cmath>
@@ -23,9 +23,9 @@ enum special : uint8_t { plus_infinity = 1, minus_infinity = 2, not_a_number = 4
 // The factors of a product, or of all terms of a sum. A kernel may multiply them in another order, divide early, and do
 // both to each term. A rounding to a subnormal is then off by half an eta times the factors that follow.
 struct factors {
-  double large = 0;   // at least the size of any product of some of them; 0: the value is one factor itself
-  double small = 1;   // at most that
-  double losses = 0;  // halves of an eta, of all roundings together
+  double large = 0;   // at least the size of any product of some of the factors; 0: the value is one factor itself
+  double small = 1;   // at most that size
+  double losses = 0;  // of all roundings together, in units of eta / 2
 };
 
 // One intermediate value. Four cases:
@@ -49,9 +49,9 @@ struct bounded {
   bool is_special() const { return r == 0 && !(std::fabs(v) < k_inf); }
   bool is_beyond() const { return r > 0 && std::fabs(v) == k_inf; }
   bool is_unknown() const { return r == k_inf; }
-  double size() const { return std::fabs(v) + r; }  // of the exact value, at most, where it is finite
+  double size() const { return std::fabs(v) + r; }  // upper bound of the exact value's size, if it is finite
   bool is_exact() const { return e == 0 && r == 0 && s == 0; }
-  // Ends of the finite computed values, where it is finite.
+  // Ends of the finite computed values, if the exact value is finite.
   double lower() const { return std::fmax(v - (r + e) * reference::k_inflate, low); }
   double upper() const { return std::fmin(v + (r + e) * reference::k_inflate, high); }
 };
@@ -61,7 +61,7 @@ struct allowance {
   explicit allowance(const contract& c);
   // gamma_k = k u / (1 - k u): relative error of k roundings (Higham, Accuracy and Stability, 2nd ed., lemma 3.1).
   double roundings(double k) const;
-  double sum(double terms) const;  // relative error of a sum of so many terms that are not 0
+  double sum(double terms) const;  // relative error of a sum of this many nonzero terms
 
   contract of;
   double u, eta, omega;      // omega: from here on a rounded value may be infinite
@@ -150,7 +150,7 @@ class bound_algebra {
     int64_t count_ = 0, nonzero_ = 0;
     uint8_t specials_ = 0;
     bool is_unknown_ = false, is_free_ = false, all_positive_ = true;  // free: a term has no bound
-    // A sum without its terms that are beyond or exactly special.
+    // A sum without the terms that are exactly special or beyond every format.
     double sum_ = 0, correction_ = 0, radii_ = 0, sizes_ = 0, errors_ = 0, positive_ = 0, negative_ = 0;
     factors factors_;
     double greatest_low_ = 0, special_ = 0, beyond_plus_ = 0, beyond_minus_ = 0;
@@ -211,7 +211,7 @@ inline factors joined(const factors& p, const factors& q) {
   return {large, p.small * q.small, (p.losses * q.large + q.losses * p.large) * reference::k_inflate + large};
 }
 
-// The absolute error of a product of these factors, of which `is_more` than two are known.
+// The absolute error of a product of these factors; if `is_more`, of more than two.
 inline double bound_algebra::lost(const factors& of, bool is_more) const {
   const bool may_be_subnormal = of.small < std::ldexp(c_.eta, range_of(c_.of.format).digits);
   return c_.eta / 2 * (is_more && may_be_subnormal && c_.of.slack > 0 ? std::fmax(of.losses, 1) : 1);
@@ -261,7 +261,7 @@ inline bounded bound_algebra::sum(code::form what, const value& a, const value& 
   return y;
 }
 
-// The rounding of a result that is off by y.e before: running error analysis (Higham 3.3).
+// Adds the rounding of a result that is off by y.e before it: running error analysis (Higham 3.3).
 inline void bound_algebra::round(value& y, double relative, double absolute) const {
   const double size = y.size() + y.e;
   y.e = (y.e + relative * size + (size > 0 ? absolute : 0)) * reference::k_inflate;

@@ -52,7 +52,7 @@ class checker {
           fail(file_, t.where, t.name + ": it has " + std::to_string(t.shape.size()) + " dimensions, at most 8");
   }
 
-  // Free extents are the names that nothing else is.
+  // A name that means nothing else is a free extent.
   void shapes() {
     for (const std::string& name : op_.free_extents()) known_.emplace(name, "an extent");
     for (const auto* list : {&op_.inputs, &op_.outputs})
@@ -204,7 +204,7 @@ class checker {
   std::map<std::string, std::string_view, std::less<>> known_;
   std::set<std::string, std::less<>> later_, defined_;
   std::vector<std::string> indices_;
-  int reductions_ = 0;  // around what is resolved
+  int reductions_ = 0;  // nesting of reductions around the expression that is resolved
   definition* current_ = nullptr;
 };
 

@@ -29,13 +29,13 @@ auto named(const Table& table, std::string_view name) {
 
 bool has_division(const expr& e) {
   if (e->what == kind::divide) return true;
-  if (e->what == kind::at) return false;  // of subscripts
+  if (e->what == kind::at) return false;  // subscripts
   return std::any_of(e->args.begin(), e->args.end(), has_division);
 }
 
 bool is_name(const expr& e, std::string_view name) { return e->what == kind::name && e->text == name; }
 
-// The sides swapped.
+// The comparison with its sides swapped.
 kind mirrored(kind k) {
   switch (k) {
     case kind::less: return kind::greater;
@@ -46,7 +46,7 @@ kind mirrored(kind k) {
   }
 }
 
-// Both sides affine.
+// Both arguments must be affine.
 whole_code combined(const whole_code& a, const whole_code& b, int64_t factor) {
   whole_code sum = a;
   sum.base += factor * b.base;
@@ -329,7 +329,7 @@ condition_code compiler::condition_of(const expr& e) {
   return c;
 }
 
-// Leaves the indices in scope, for the body.
+// The indices of the loop stay in scope for its body.
 std::shared_ptr<loop> compiler::loop_of(const expr& e) {
   auto l = std::make_shared<loop>();
   for (const binder& b : e->bound) {
@@ -474,7 +474,7 @@ maximum_match match_maximum(const formula_operator& op, const expr& x, const exp
 
 void compiler::find_maximum(code& difference, const expr& x, const expr& top) {
   const maximum_match m = match_maximum(p_.op_, x, top);
-  // An index within the extent of the maximum takes part in it.
+  // An index within the extent of the maximum's index takes part in the maximum.
   const scope_index* const at = m.top && m.at->what == kind::name ? find_index(m.at->text) : nullptr;
   if (!at || at->size > extent_of(m.top->value->bound[0], m.top->value)) return;
   difference.below_maximum = true;

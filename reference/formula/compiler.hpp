@@ -58,9 +58,9 @@ class compiler {
 
 // Facts about `x - top` if top is a definition `max(c where ...) f(c)` and x is f at some c.
 struct maximum_match {
-  const definition* top = nullptr;  // null: it is none
-  expr takes_part;                  // the condition at that c; null: always
-  expr at;                          // the subscript that c is
+  const definition* top = nullptr;  // null: there is no match
+  expr takes_part;                  // the condition at that c; null: always true
+  expr at;                          // the subscript that stands for c
 };
 maximum_match match_maximum(const formula_operator& op, const expr& x, const expr& top);
 

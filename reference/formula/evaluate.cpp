@@ -13,7 +13,7 @@ using reference::bounded_value, reference::judgement, reference::mp100, referenc
 
 namespace {
 
-// Asked for each element. A type without memory has none of its own, and no output is of it.
+// Called for each element. A type without memory gets f64, and no output has such a type.
 dtype dtype_of(number_type t) {
   static constexpr auto k_types = [] {
     std::array<dtype, std::size(k_type_names)> types{};
@@ -39,13 +39,13 @@ struct evaluation::parts {
     if (!d) throw formula_error(std::string(name) + ": it is not a definition");
     return *d;
   }
-  // Of an output in f32 of a formula in f64, its rounding, too.
+  // Adds the rounding of an f32 output of a formula in f64.
   bounded with_rounding(const definition_code& d, bounded b) {
     const bool is_wide = d.output && !is_integer(d.output->type) && size_of(dtype_of(d.output->type)) > 2;
     return is_wide ? bounds.algebra().as_output(b, d.output->type) : b;
   }
 
-  // The walker in more digits, made when it is first asked for.
+  // The walker in more digits, made at its first use.
   template <class Real>
   walker<exact_algebra<Real>>& exactly(std::unique_ptr<walker<exact_algebra<Real>>>& kept) {
     if (!kept) kept = std::make_unique<walker<exact_algebra<Real>>>(code, exact_algebra<Real>());
@@ -73,7 +73,7 @@ int64_t evaluation::operations() const { return parts_->bounds.operations(); }
 
 namespace {
 
-// What decide() evaluates: the exact value in the precision that it asks for, and the bound of double.
+// The model for decide(): the exact value in the requested precision, and the bound in double.
 struct element_model {
   const std::function<bounded_value<double>()>& in_double;
   const std::function<bounded_value<mp50>()>& in_50;
@@ -91,7 +91,7 @@ struct element_model {
   }
 };
 
-// Accepted, and every other finite number would be, too.
+// Accepts the value, because every other finite number would be accepted, too.
 judgement free_verdict(judgement j) {
   j.bound = k_inf;
   return j;
@@ -135,7 +135,7 @@ judgement judge_8_bits(dtype type, double actual, const bounded& b) {
   return held(low) == -most && held(high) == most ? free_verdict(j) : j;
 }
 
-// A whole number: any that the bound admits, as beside the middle of two that `round` chooses from.
+// A whole number is correct if the bound admits it, such as both neighbours of a midpoint under `round`.
 judgement judge_whole(double actual, const bounded& b) {
   const bool is_free = b.e == k_inf || b.s != 0 || !b.is_finite();  // NaN as an integer is not specified
   const bool accepted = is_free || actual == b.v || (actual >= b.lower() && actual <= b.upper());
@@ -153,7 +153,7 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
   const bool chooses =
       form == code::form::reduce && (d.value->by == reduction::argmax || d.value->by == reduction::argmin);
   if (chooses && b.e > 0) {
-    // Any index whose value may be the largest.
+    // Accepts any index whose value may be the largest.
     const double sign = d.value->by == reduction::argmax ? 1 : -1;
     double best = -k_inf, mine = -k_inf;
     parts_->bounds.terms(d, i, [&](const bounded& t, int64_t index) {
@@ -175,7 +175,8 @@ judgement evaluation::judge(std::string_view output, int64_t i, double actual, p
   const reference::enclosure bound(b.e);
   const auto exact = [&]<class Real>(std::unique_ptr<walker<exact_algebra<Real>>>& kept) {
     const auto v = parts_->exactly(kept).element(d, i);
-    // Where more digits left the enclosure of double, which holds the exact value, they took another branch of a tie.
+    // If the value of more digits lies outside the double enclosure, which holds the exact value, the digits took
+    // another branch of a tie.
     const bool agrees =
         v.special == 0 && v.x.radius < k_inf &&
         std::fabs(static_cast<double>(Real(v.x.value - Real(b.v)))) <= (b.r + v.x.radius) * (1 + 0x1p-40);

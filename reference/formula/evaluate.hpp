@@ -12,17 +12,17 @@
 
 namespace warpcheck::formula {
 
-// The demand on one element.
+// Requirements on one element.
 struct demand {
-  double expected = 0;   // the exact value, to double; NaN or infinite where the extended reals say so
-  double bound = 0;      // what the error may be, an output's rounding to 16 bits included; infinite where it is free
-  uint8_t specials = 0;  // that are admitted besides
-  bool is_free = false;  // nothing is demanded
+  double expected = 0;   // to double; NaN or infinite where the extended reals define it so
+  double bound = 0;      // the largest error, an output's rounding to 16 bits included; infinite if the element is free
+  uint8_t specials = 0;  // specials that are admitted, too
+  bool is_free = false;  // every value is correct
 };
 
 class evaluation {
  public:
-  // Both must outlive it. formula_error where the call does not fit the formula.
+  // Both must outlive the object. Throws formula_error if the call does not fit the formula.
   evaluation(const formula_operator& op, const call_data& call);
   ~evaluation();
 
@@ -33,7 +33,8 @@ class evaluation {
   // accepts every number of the output's type.
   reference::judgement judge(std::string_view output, int64_t i, double actual,
                              reference::precision policy = reference::precision::adaptive);
-  // The exact value in decimal digits: 20, or as many as 100 digits hold if at least 50 of them are certain, else "".
+  // Returns the exact value in decimal digits: 20, or as many as 100 digits hold if at least 50 of them are certain;
+  // otherwise "".
   std::string text(std::string_view output, int64_t i);
   std::string long_text(std::string_view output, int64_t i);
   int64_t operations() const;  // nodes evaluated so far in double

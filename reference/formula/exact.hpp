@@ -1,5 +1,5 @@
-// The algebra of exact values alone, in 50 or 100 digits: what decides where the enclosures of bounded.hpp are too
-// wide. Conditions and steps that these digits leave open are decided by the midpoint. Costly to compile.
+// The algebra of exact values alone, in 50 or 100 digits, for elements whose enclosures in bounded.hpp are too wide.
+// The midpoint decides conditions and steps that these digits leave open. Costly to compile.
 #pragma once
 
 #include <algorithm>
@@ -108,7 +108,7 @@ class exact_algebra {
     if (!std::isfinite(x)) return {{}, x};
     return {number(x)};
   }
-  // A result beyond double's range is treated as infinite: nothing is decided by its digits.
+  // A result beyond double's range becomes infinite; its digits decide nothing.
   static value checked(number x) {
     const double v = static_cast<double>(x.value);
     return std::isfinite(v) ? value{std::move(x)} : of(v);

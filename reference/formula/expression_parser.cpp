@@ -21,7 +21,7 @@ constexpr comparison_sign k_comparisons[] = {{"<", kind::less},    {"<=", kind::
                                              {">", kind::greater}, {">=", kind::greater_equal},
                                              {"==", kind::equal},  {"!=", kind::not_equal}};
 
-// Why a function that a formula cannot have is none; "" for others.
+// The reason why a formula cannot have a function; "" for all others.
 std::string refusal_of(std::string_view function) {
   for (const std::string_view random : {"rand", "randn", "random", "dropout", "bernoulli"})
     if (function == random) return "random numbers have no exact value; give the mask as an input";
@@ -213,8 +213,8 @@ expr expression_parser::reduction() {
   return result;
 }
 
-// The body is the product that follows. The last factors of a sum or mean that have none of its indices stand outside:
-// `sum(c) x[r,c]^2 / cols` is a sum divided once.
+// The body is the product that follows. The last factors of a sum or mean that contain none of its indices stand
+// outside: `sum(c) x[r,c]^2 / cols` is a sum that is divided once.
 expr expression_parser::reduction_body(const std::string& which, std::vector<binder> bound, expr where_true,
                                        position place) {
   struct step {

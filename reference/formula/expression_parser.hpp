@@ -13,8 +13,8 @@ namespace warpcheck::formula {
 
 class expression_parser {
  public:
-  // `values` are names of values and extents, which decide whether max(a, b) is a function; line and names must outlive
-  // the parser. Functions of depths of sums (log2, ceil) are read where `of_contract`.
+  // `values` are the names of values and extents; they decide if max(a, b) is a function. Line and names must outlive
+  // the parser. The functions of sum depths (log2, ceil) are only read if `of_contract`.
   expression_parser(const logical_line& line, std::string_view file, const std::set<std::string>& values,
                     bool of_contract = false)
       : tokens_(line.tokens), file_(file), values_(values), of_contract_(of_contract) {}
@@ -30,7 +30,7 @@ class expression_parser {
   std::string name(std::string_view what);  // not a keyword
   double number();                          // unsigned, finite
   number_type type();
-  void end();  // throws where a token is left
+  void end();  // throws if a token is left
 
   // Items up to the bracket that closes, with commas between them; at least one.
   template <class Item>
@@ -62,7 +62,7 @@ class expression_parser {
   std::string_view file_;
   const std::set<std::string>& values_;
   bool of_contract_;
-  std::vector<std::string> indices_;  // that reductions around bind
+  std::vector<std::string> indices_;  // bound by the enclosing reductions
   size_t at_ = 0;
   int depth_ = 0;
 };

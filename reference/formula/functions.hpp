@@ -14,7 +14,7 @@ namespace warpcheck::formula {
 
 using reference::arithmetic, reference::basic_enclosure, reference::k_inflate, reference::k_tiny, reference::magnitude;
 
-// A function's value with the error of evaluating it, and `spread`, what the argument's radius does.
+// A function's value with its evaluation error, and `spread`, the effect of the argument's radius.
 template <class Real>
 basic_enclosure<Real> evaluated(Real v, double spread) {
   const double size = magnitude(v) * (1 + 2 * arithmetic<Real>::elementary);
@@ -22,7 +22,7 @@ basic_enclosure<Real> evaluated(Real v, double spread) {
   return {std::move(v), radius};
 }
 
-// A function within [-1, 1] whose slope is at most `slope`.
+// A function with values in [-1, 1] and slopes of at most `slope`.
 template <class Real, class Function>
 basic_enclosure<Real> lipschitz(const basic_enclosure<Real>& a, double slope, Function f) {
   return evaluated<Real>(f(a.value), std::fmin(a.radius * slope, 2));

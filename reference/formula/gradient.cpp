@@ -14,7 +14,7 @@ namespace {
 
 using namespace derivation;
 
-// The adjoint of a in f(a), where g is that of y = f(a); null where the derivative is 0 everywhere.
+// The adjoint of a in y = f(a), given g, the adjoint of y; null if the derivative is 0 everywhere.
 expr through(const std::string& f, const expr& g, const expr& a, const expr& y) {
   if (f == "exp") return times(g, y);
   if (f == "log") return over(g, a);
@@ -108,7 +108,7 @@ class differentiation {
     return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return variables_.count(n) > 0; });
   }
 
-  // The forward pass, with each inner reduction a definition of its own, so that its value has a name.
+  // The forward pass, in which each inner reduction becomes a definition of its own, so that its value has a name.
 
   using scope = std::vector<binder>;
 
@@ -161,7 +161,7 @@ class differentiation {
     for (const binder& b : d.indices) indices.push_back(make_name(b.index));
     expr seed = output ? make_at("d_" + d.name, indices) : nullptr;
     if (!output && uses == uses_.end()) return;  // nothing depends on it
-    std::vector<expr> conditions;                // elements where they fail are of no influence, and may be NaN
+    std::vector<expr> conditions;                // elements where they fail have no influence, and may be NaN
     if (uses != uses_.end()) {
       const std::string name = fresh(output ? "d_" + d.name + "_total" : "d_" + d.name);
       definition total = collected(name, d.name, d.extents, d.indices, output ? nullptr : &conditions);
@@ -174,7 +174,7 @@ class differentiation {
     back(d.value, seed, d.indices, conditions);
   }
 
-  // Adds to uses_ what `g`, the adjoint of e, gives for each value that e reads.
+  // Adds to uses_ the terms that `g`, the adjoint of e, contributes to each value that e reads.
   void back(const expr& e, const expr& g, const std::vector<binder>& bound, const std::vector<expr>& conditions) {
     if (!is_variable(e)) return;
     const auto go = [&](const expr& a, const expr& adjoint) { back(a, adjoint, bound, conditions); };
@@ -243,7 +243,7 @@ class differentiation {
     if (const expr adjoint = through(f, g, a, y)) back(a, adjoint, bound, conditions);
   }
 
-  // Reductions stand at the top of a definition alone: lift() has seen to it.
+  // lift() has moved every reduction to the top of a definition.
   void back_reduction(const expr& e, expr g, std::vector<binder> bound, std::vector<expr> conditions) {
     const std::string& which = e->text;
     bound.insert(bound.end(), e->bound.begin(), e->bound.end());
@@ -281,7 +281,7 @@ class differentiation {
     for (const binder& b : e->bound) count = times(count, b.extent);
     return count;
   }
-  // The product of all factors but that of these indices.
+  // The product of all factors except those of these indices.
   expr other_factors(const expr& e) {
     replacements renamed;
     std::vector<binder> others = e->bound;
@@ -297,8 +297,8 @@ class differentiation {
     return make_reduction("prod", others, where, substitute(e->args[0], renamed));
   }
 
-  // Sums up the uses of a value. Its indices are those of `like`, or those with which it is read first. Conditions
-  // that all uses have are left out where `common` takes them.
+  // Sums the uses of a value. Its indices are those of `like`, or those of its first use. If `common` can hold them,
+  // conditions that all uses share are moved there.
   definition collected(const std::string& name, const std::string& of, const std::vector<expr>& shape,
                        const std::vector<binder>& like, std::vector<expr>* common) {
     definition d;
@@ -320,7 +320,7 @@ class differentiation {
     return d;
   }
 
-  // Puts the definitions in order, leaves out those that nothing uses, and extents that can be inferred.
+  // Orders the definitions, and removes unused ones and extents that can be inferred.
   void finish() {
     std::vector<definition> all;
     for (const definition& d : forward_.definitions) {
@@ -370,7 +370,7 @@ class differentiation {
   std::map<std::string, std::vector<use>> uses_;
   std::map<std::string, std::vector<definition>> added_;  // after the definition of this name
   std::vector<definition> adjoints_;
-  const definition* definition_ = nullptr;  // whose value is differentiated
+  const definition* definition_ = nullptr;  // the definition whose value is differentiated
   expr self_;                               // its name, with its indices
 };
 

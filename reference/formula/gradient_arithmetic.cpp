@@ -12,7 +12,7 @@ expr times(const expr& a, const expr& b) {
   if (is_number(a, "0") || is_number(b, "0")) return literal(0);
   if (is_number(a, "1")) return b;
   if (is_number(b, "1")) return a;
-  // What is masked is not computed: 0 times Inf would be NaN.
+  // The mask stays outermost, because 0 times Inf would be NaN.
   if (is_mask(a)) return masked(a->args[0], times(a->args[1], b));
   if (a->what == kind::negate) return negated(times(a->args[0], b));
   if (b->what == kind::negate) return negated(times(a, b->args[0]));
@@ -44,7 +44,7 @@ expr both(const expr& a, const expr& b) { return a ? make_binary(kind::both, a, 
 expr opposite(const formula_operator& op, const expr& condition) {
   if (condition->what == kind::negation) return condition->args[0];
   const bool is_comparison = condition->what >= kind::less && condition->what <= kind::not_equal;
-  // Of values, NaN fulfils neither a < b nor a >= b.
+  // NaN fulfils neither a < b nor a >= b.
   const bool are_whole = is_comparison && is_whole(op, condition->args[0]) && is_whole(op, condition->args[1]);
   const auto turned = [&](kind what) { return make_binary(what, condition->args[0], condition->args[1]); };
   if (condition->what == kind::equal) return turned(kind::not_equal);

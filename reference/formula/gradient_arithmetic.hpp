@@ -1,4 +1,4 @@
-// Trees of sums and products without what is trivial: of use to the sources of gradient.hpp alone.
+// Trees of sums and products without trivial terms; only for the sources of gradient.hpp.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ bool has_reduction(const expr& e) {
   return found;
 }
 
-// Another name of one value, or of a number.
+// True if the definition only renames a value or a number.
 bool is_alias(const definition& d) {
   const expr& e = d.value;
   if (e->what == kind::number || e->what == kind::name) return true;
@@ -59,7 +59,7 @@ expr inlined(const expr& e, const definition& d) {
   return with_children(e, [&](const expr& a) { return inlined(a, d); });
 }
 
-// True if an index that the value binds has a name which the reader uses.
+// True if the value binds an index whose name the reader uses.
 bool would_capture(const definition& d, const definition& reader) {
   bool captures = false;
   walk(d.value, [&](const expr& e) {

@@ -1,4 +1,4 @@
-// Definitions that need no name: of use to the sources of gradient.hpp alone.
+// Replaces definitions that need no name; only for the sources of gradient.hpp.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace warpcheck::formula::derivation {
 
-// Replaces by their values the definitions that are another name of one value, and those that are used once, where this
-// repeats no work. Outputs of `op` stay.
+// Replaces by their values the definitions that only rename a value, and those that are used once, if this repeats no
+// work. Outputs of `op` stay.
 void inline_definitions(const formula_operator& op, std::vector<definition>& definitions);
 
 }  // namespace warpcheck::formula::derivation

@@ -13,7 +13,7 @@ expr whole_difference(const expr& a, const expr& b) {
   return b->what == kind::subtract ? plus(minus(a, b->args[0]), b->args[1]) : minus(a, b);
 }
 
-// sub = rest + factor * index, with the index in neither; none where sub is not of this form.
+// sub = rest + factor * index, with the index in neither; nothing if sub has another form.
 struct linear {
   expr rest, factor;
 };
@@ -47,7 +47,7 @@ void substitute_all(use& u, const replacements& names) {
   for (expr& c : u.conditions) c = substitute(c, names);
 }
 
-// Names that no formula can hold, so that nothing is captured.
+// Gives bound indices names that no formula can contain, so that nothing is captured.
 void rename_bound(use& u) {
   replacements renamed;
   for (binder& b : u.bound) {
@@ -81,7 +81,7 @@ expr replaced(const expr& e, const expr& what, const expr& by) {
   return with_children(e, [&](const expr& a) { return replaced(a, what, by); });
 }
 
-// Removes the condition that a division leaves no rest, and returns whether there was one.
+// Removes the condition that a division has no remainder, and returns true if there was one.
 bool take_exact_division(use& u, const expr& quotient) {
   const expr exact =
       make_binary(kind::equal, make_binary(kind::remainder, quotient->args[0], quotient->args[1]), literal(0));
@@ -92,7 +92,7 @@ bool take_exact_division(use& u, const expr& quotient) {
   return true;
 }
 
-// Where sub = rest + factor * index, fixes the index: it is (here - rest) / factor, where that is whole and legal.
+// If sub = rest + factor * index, fixes the index as (here - rest) / factor, if that is whole and legal.
 bool solve(use& u, const expr& sub, const expr& here) {
   for (const binder& b : std::vector<binder>(u.bound)) {
     if (!mentions(sub, b.index)) continue;
@@ -120,7 +120,7 @@ bool solve(use& u, const expr& sub, const expr& here) {
   return false;
 }
 
-// True of 0 <= i and i < n, where the condition is one of the index i and n its extent.
+// True for 0 <= i and i < n, if i is the index and n its extent.
 bool always_holds(const expr& c, const binder& b) {
   const expr index = make_name(b.index), zero = literal(0);
   return same(c, make_binary(kind::less_equal, zero, index)) || same(c, make_binary(kind::less, index, b.extent));
@@ -135,7 +135,7 @@ bool same_bound(const use& a, const use& b) {
                     [](const binder& x, const binder& y) { return x.index == y.index && same(x.extent, y.extent); });
 }
 
-// Makes one use of two that differ in one condition alone, which is `c` for one and not c for the other.
+// Merges two uses into one that differ in one condition alone, which is `c` for one and not c for the other.
 bool merge(const formula_operator& op, use& a, const use& b) {
   if (!same_bound(a, b) || a.conditions.size() != b.conditions.size()) return false;
   size_t at = a.conditions.size();

@@ -10,8 +10,8 @@
 
 namespace warpcheck::formula::derivation {
 
-// One place where a value is read, and what it adds to the adjoint of the element that is read: the sum of `adjoint`
-// over the indices `bound`, where all `conditions` hold.
+// One place where a value is read, and its contribution to the adjoint of the element that is read: the sum of
+// `adjoint` over the indices `bound` for which all `conditions` hold.
 struct use {
   std::vector<expr> subscripts;
   expr adjoint;
@@ -19,15 +19,15 @@ struct use {
   std::vector<expr> conditions;
 };
 
-// Adds a condition, or the parts of which all must hold.
+// Adds a condition, or its parts if all of them must hold.
 void add_condition(std::vector<expr>& conditions, const expr& condition);
 
-// The use as the element at the indices `target` sees it: subscripts that are bound indices become indices of the
-// target, others fix a bound index or are conditions. Bound indices that are left have names that no target index has;
-// `fresh` makes them.
+// Returns the use as seen by the element at the indices `target`: subscripts that are bound indices become indices of
+// the target, others fix a bound index or become conditions. The remaining bound indices get names, made by `fresh`,
+// that no target index has.
 use placed(use from, const std::vector<binder>& target, const std::function<std::string(const std::string&)>& fresh);
 
-// True if subscript i is one of the bound indices alone, which runs over the whole extent.
+// True if subscript i is one bound index alone that runs over the whole extent.
 bool is_bound_index(const use& u, size_t i, const expr& extent);
 
 // Removes the conditions that all uses have, and returns them.

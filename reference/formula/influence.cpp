@@ -1,4 +1,4 @@
-// Finds definitions that cancel, by what adding s to one of their elements does to every other value.
+// Finds definitions that cancel, by the effect of adding s to one of their elements on every other value.
 #include <algorithm>
 
 #include "reference/formula/gradient.hpp"
@@ -61,7 +61,7 @@ class influence {
     return k_none;
   }
 
-  // Addition with b taken `sign` times.
+  // The sum of a and `sign` times b.
   static change sum_of(const change& a, const change& b, int sign) {
     if (a.none() && b.none()) return k_none;
     if (a.how == change::unknown || b.how == change::unknown) return k_unknown;
@@ -109,7 +109,7 @@ class influence {
           if (!follow(subscript).none()) return k_unknown;
         if (e->other && !follow(e->other).none()) return k_unknown;
         const change c = of_name(e);
-        // Outside of its tensor a value does not change with the element.
+        // The value outside a tensor does not depend on the element.
         return e->other && !c.none() ? k_unknown : c;
       }
       case kind::call: return of_call(e);

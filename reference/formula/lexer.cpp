@@ -9,7 +9,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// The length of the token at the beginning of `text`, 0 where there is none.
+// The length of the token at the beginning of `text`, 0 if there is none.
 size_t token_length(std::string_view text) {
   if (is_letter(text[0])) {
     size_t n = 1;

@@ -14,8 +14,8 @@ struct token {
   position where;
 };
 
-// A logical line: a line, and those after it while a bracket is open or that begin with a token which cannot begin a
-// definition (`->`, `then`, `else`, `and`, `or`, an operator). The last token is empty.
+// A logical line: a line and the lines after it, as long as a bracket is open or the next line begins with a token that
+// cannot begin a definition (`->`, `then`, `else`, `and`, `or`, an operator). The last token is empty.
 struct logical_line {
   std::vector<token> tokens;
   std::vector<std::string> comments;  // above and beside it, without '#'
@@ -23,7 +23,7 @@ struct logical_line {
 
 inline constexpr int k_most_lines = 2000, k_longest_file = 1 << 20;
 
-// Throws formula_error; `file` is what its text begins with. The tokens point into `text`.
+// Throws formula_error, whose text begins with `file`. The tokens point into `text`.
 std::vector<logical_line> split(std::string_view text, std::string_view file);
 
 [[noreturn]] void fail(std::string_view file, position where, const std::string& what);

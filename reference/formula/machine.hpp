@@ -1,5 +1,5 @@
-// The algebra of a kernel that evaluates a formula: every operation is rounded to one format. With options it is
-// one of many honest kernels, or one of too little precision.
+// The algebra of a kernel that evaluates a formula and rounds every operation to one format. With options it is one of
+// many honest kernels, or one of too little precision.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace warpcheck::formula {
 struct machine_options {
   number_type format = number_type::f32;      // of every operation
   number_type accumulate = number_type::f32;  // of sums
-  number_type operands = number_type::f64;    // what inputs are rounded to first; f64: they are not
+  number_type operands = number_type::f64;    // inputs are first rounded to this type; f64: they are not
   uint64_t seed = 0;                          // 0: in the order of indices, functions correctly rounded, IEEE division
   double ulps = 2;                            // of functions, with a seed
 };
@@ -91,7 +91,7 @@ class machine_algebra {
   value r(value x) const { return round_to_type(o_.format, x); }
   value r_input(value x) const { return o_.format == number_type::f64 ? x : round_to_type(number_type::f32, x); }
   bool chance() { return o_.seed != 0 && (draws_() & 1) != 0; }
-  // By up to the contract's ulps, but where the result is a fixed point.
+  // Moves a value by up to the contract's ulps, except for fixed points of the function.
   value shifted(value y) {
     if (o_.seed == 0 || !std::isfinite(y) || y == 0 || std::fabs(y) == 1) return y;
     const float_range f = range_of(o_.format);
@@ -135,7 +135,7 @@ inline void machine_algebra::total::add(value t, int64_t index) {
   }
 }
 
-// Any two of what is left are added: every order can come up.
+// Any two of the remaining terms are added, so every order is possible.
 inline double machine_algebra::total::added_in_any_order() const {
   std::vector<value> left = terms_;
   while (left.size() > 1) {

@@ -36,7 +36,7 @@ class mutation {
  private:
   using sink = std::function<void(const std::string& what, const expr& e)>;
 
-  // Mutants of the node and of all below it, each put in its place.
+  // Visits the mutants of the node and of all nodes below it, each in its place.
   void everywhere(const expr& e, const sink& use) {
     here(e, use);
     for (const binder& b : e->bound) indices_.push_back(b.index);
@@ -156,7 +156,7 @@ std::vector<formula_mutant> mutants_of(const formula_operator& op) {
         check(m.op);
         all.push_back(std::move(m));
       } catch (const formula_error&) {
-        // The change makes no formula, as a subscript that is no whole number.
+        // The change gives no formula, for example a subscript that is not a whole number.
       }
     }
   return all;

@@ -13,7 +13,7 @@ struct formula_mutant {
   formula_operator op;
 };
 
-// The mutants of an operator that are formulas, in the order of the text; each differs from `op` in one place.
+// The mutants of an operator that are valid formulas, in the order of the text; each differs from `op` in one place.
 std::vector<formula_mutant> mutants_of(const formula_operator& op);
 
 }  // namespace warpcheck::formula

@@ -22,9 +22,9 @@ constexpr std::optional<number_type> type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-// A float type: u = 2^-digits is its unit roundoff, 2^min_exponent its smallest positive number, and what rounds to a
-// number beyond the largest, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite. The largest of e4m3 is 448, which
-// is what larger numbers become.
+// A float type. u = 2^-digits is its unit roundoff, 2^min_exponent its smallest positive number. A value that would
+// round beyond the largest number, (2 - 2^(1 - digits)) 2^max_exponent, becomes infinite; in e4m3 it becomes 448, the
+// largest.
 struct float_range {
   int digits, min_exponent, max_exponent;
 };

@@ -133,7 +133,7 @@ class operator_parser {
     return t;
   }
 
-  // Behind '['.
+  // Reads the text after '['.
   std::pair<double, double> range(expression_parser& p) {
     const position where = p.where();
     const double least = signed_number(p);

@@ -8,12 +8,12 @@
 
 namespace warpcheck::formula {
 
-// The operators of a file, checked. formula_error names `file`, line and column, and what was expected there.
+// Returns the operators of a file, checked. Throws formula_error with `file`, line, column and what was expected there.
 std::vector<formula_operator> parse_file(std::string_view text, std::string_view file = "formula");
-// One expression, whose names are not checked.
+// Parses one expression without checking its names.
 expr parse_expression(std::string_view text);
-// Finds the extents of all definitions, and throws formula_error where a name is unknown, an index has no extent, a
-// definition uses what comes later, and where the operator is larger than the limits. parse_file() has done it.
+// Finds the extents of all definitions. Throws formula_error if a name is unknown, an index has no extent, a definition
+// uses a later one, or the operator is larger than the limits. parse_file() calls it.
 void check(formula_operator& op, std::string_view file = "formula");
 
 }  // namespace warpcheck::formula

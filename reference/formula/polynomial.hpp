@@ -11,13 +11,13 @@ namespace warpcheck::formula {
 struct polynomial {
   int degree = 0;  // the largest total degree of an output
   // The operator with the absolute value of each term. Let M be one of its outputs for inputs of ones. For whole inputs
-  // of absolute value at most m >= 1, every partial sum and product of the operator's output, multiplied out or not, is
-  // a whole number of absolute value at most M * m^degree.
+  // of absolute value at most m >= 1, every partial sum and product of the operator's output, expanded or not, is a
+  // whole number of absolute value at most M * m^degree.
   formula_operator majorant;
 };
 
-// Nothing where an output is no polynomial, a coefficient is no whole number (scalars that are not whole have their
-// usual value), or a value is stored in less than f32.
+// Returns nothing if an output is no polynomial, a coefficient is no whole number (scalars that are not whole have
+// their usual value), or a value is stored in a type narrower than f32.
 std::optional<polynomial> as_polynomial(const formula_operator& op);
 
 }  // namespace warpcheck::formula

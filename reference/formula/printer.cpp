@@ -7,7 +7,7 @@
 namespace warpcheck::formula {
 namespace {
 
-// How tightly a kind binds; the grammar's levels, times ten.
+// The precedence of a kind: the grammar's levels, times ten.
 enum level : int {
   k_choice = 0,
   k_either = 10,
@@ -54,7 +54,7 @@ bool depends_on(const expr& e, const std::vector<binder>& bound) {
   return std::any_of(bound.begin(), bound.end(), [&](const binder& b) { return names.count(b.index) > 0; });
 }
 
-// True if a product that begins with a reduction needs no parentheses around that: its factors are read as outside.
+// True if a product that begins with a reduction needs no parentheses around it, because its factors parse as outside.
 bool begins_with_open_reduction(const expr& e) {
   expr first = e;
   std::vector<expr> factors;
@@ -68,7 +68,7 @@ bool begins_with_open_reduction(const expr& e) {
 
 std::string show(const expr& e, int outer);
 
-// Where the grammar wants an expression without comparisons.
+// For places where the grammar expects an expression without comparisons.
 std::string show_plain(const expr& e) { return show(e, e->what == kind::choose ? k_choice : k_sum); }
 
 std::string show_list(const std::vector<expr>& list) {
@@ -89,7 +89,7 @@ std::string show_reduction(const expr& e) {
       e->text + "(" + show_binders(e->bound) + (e->other ? " where " + show(e->other, k_choice) : "") + ") ";
   const expr& body = e->args[0];
   if (e->text == "any" || e->text == "all") return head + show(body, k_choice);
-  // A last factor without the indices would be read as outside of the reduction.
+  // A last factor without the indices would parse as outside the reduction.
   const bool closed = gives_up_factors(e) && is_product(body) && !depends_on(body->args[1], e->bound);
   return head + show(body, closed ? k_primary : k_term);
 }
@@ -119,7 +119,7 @@ std::pair<std::string, int> parts_of(const expr& e) {
     default: break;
   }
   const operation o = operation_of(e->what);
-  // Comparisons do not chain, powers group to the right, all else to the left.
+  // Comparisons do not chain, powers group to the right, everything else to the left.
   int left = o.level, right = o.level + 1;
   if (o.level == k_comparison) left = right = k_sum;
   if (o.level == k_power) left = k_primary, right = k_factor;
@@ -155,7 +155,7 @@ std::string show_comments(const std::vector<std::string>& comments, std::string_
   return text;
 }
 
-// The head, broken behind the parameters where it is longer than a line.
+// The head, with a break after the parameters if it is longer than a line.
 std::string show_head(const formula_operator& op) {
   std::string parameters, outputs;
   for (const std::string& name : op.parameters) {

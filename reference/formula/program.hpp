@@ -1,5 +1,5 @@
-// A formula compiled for one call: extents and whole scalars are numbers, indices are slots of a frame, subscripts are
-// offsets. walker.hpp runs it in an algebra.
+// A formula compiled for one call: extents and whole scalars are numbers, indices are slots of a frame, and subscripts
+// are offsets. walker.hpp runs the program in an algebra.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct array {
 
 using whole_values = std::map<std::string, int64_t, std::less<>>;  // of extents and whole scalars, by name
 
-// The arguments of an operator's call. Extents that no input has (of outputs alone) are given in `sizes`.
+// The arguments of a call. `sizes` has the extents that no input has, only outputs.
 struct call_data {
   std::map<std::string, array, std::less<>> inputs;
-  std::map<std::string, double, std::less<>> scalars = {};  // those that are left out have their usual value
+  std::map<std::string, double, std::less<>> scalars = {};  // scalars that are left out have their usual value
   whole_values sizes = {};
 };
 
 struct code;
 struct definition_code;
 
-// base + sum of factor * frame[slot], or a tree where the expression is more than that.
+// base + sum of factor * frame[slot], or a tree for any other expression.
 struct whole_code {
   enum class form : uint8_t { affine, negate, add, subtract, multiply, divide, remainder, min, max, load, chosen };
   struct term {
@@ -48,7 +48,7 @@ struct whole_code {
   bool is_constant() const { return what == form::affine && terms.empty(); }
 };
 
-// An element of a tensor or definition. Where `checked` is empty the offset alone is needed: no index is outside.
+// An element of a tensor or definition. If `checked` is empty, no index is outside, and the offset suffices.
 struct access {
   whole_code offset;  // affine
   struct dimension {
@@ -68,7 +68,7 @@ struct condition_code {
   std::shared_ptr<struct loop> range;  // of any and all
 };
 
-// The indices of a reduction. Conditions that bound one index by the others are limits; the rest is `where`.
+// The indices of a reduction. `where` has the conditions that are not limits, which bound one index by others.
 struct loop {
   struct index {
     int slot;
@@ -139,18 +139,18 @@ struct code {
   std::vector<code*> args;
   std::unique_ptr<condition_code> condition;
   std::shared_ptr<loop> range;
-  // subtract: it is x - max(x), where x takes part in the maximum if this condition holds (null: it does).
+  // subtract: x - max(x), where x takes part in the maximum if this condition holds (null: always).
   bool below_maximum = false;
   std::unique_ptr<condition_code> takes_part;
-  // sum: it has the term exp(0), for its terms are exp(x - max(x)) of the same elements as the maximum's.
+  // sum: it has the term exp(0), because its terms are exp(x - max(x)) over the elements of the maximum.
   bool holds_one = false;
-  // sum: over one index, of products of two elements of inputs, none of them outside; the steps of their offsets.
+  // sum: over one index, of products of two input elements, none of them outside; then the steps of their offsets.
   bool is_dot = false;
   int64_t dot_steps[2] = {0, 0};
-  // scan: the index that ends it, whether that is left out, whether it runs from the end, and the slots of its terms.
+  // scan: the index that ends it, if that is excluded, if it runs from the end, and the slots of its terms.
   int scan_slot = -1, scan_id = -1;
   bool is_strict = false, is_backward = false;
-  // reduce: its place among kept reductions, whose value does not depend on every index in scope; -1: it is none.
+  // reduce: its number among kept reductions, whose value does not depend on every index in scope; -1: not kept.
   int kept_id = -1;
   // For a scan or a kept reduction: the slots and sizes of the indices that it depends on.
   std::vector<int> key_slots;
@@ -159,7 +159,7 @@ struct code {
 
 struct definition_code {
   const definition* source = nullptr;
-  const tensor* output = nullptr;  // that it defines, or null
+  const tensor* output = nullptr;  // the output that it defines, or null
   int id = 0;
   std::vector<int> slots;
   std::vector<int64_t> sizes;
@@ -169,8 +169,8 @@ struct definition_code {
 
 class program {
  public:
-  // `op` without functions that are formulas (expanded()), and `call` must outlive the program. formula_error where a
-  // shape does not fit or an extent is negative.
+  // `op`, whose functions are not formulas themselves (expanded()), and `call` must outlive the program. Throws
+  // formula_error if a shape does not fit or an extent is negative.
   program(const formula_operator& op, const call_data& call);
   program(const program&) = delete;
   program& operator=(const program&) = delete;
@@ -183,7 +183,7 @@ class program {
   int scans() const { return scans_; }
   int kept_reductions() const { return kept_reductions_; }
   std::vector<int64_t> shape_of(const tensor& t) const;
-  int64_t whole(const expr& e) const;  // of extents and whole scalars
+  int64_t whole(const expr& e) const;  // of an expression of extents and whole scalars
 
  private:
   friend class compiler;

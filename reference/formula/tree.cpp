@@ -54,7 +54,7 @@ void collect_names(const expr& e, std::vector<std::string>& bound, std::set<std:
   if (!e) return;
   const bool has_name = e->what == kind::name || e->what == kind::at;
   if (has_name && std::find(bound.begin(), bound.end(), e->text) == bound.end()) found.insert(e->text);
-  // The extent of a bound index is outside its scope.
+  // The scope of a bound index does not include its own extent.
   for (const binder& b : e->bound) collect_names(b.extent, bound, found);
   for (const binder& b : e->bound) bound.push_back(b.index);
   for (const expr& a : e->args) collect_names(a, bound, found);
@@ -234,7 +234,7 @@ bool is_reduction(std::string_view name) {
 }
 
 std::string_view nearest_function(std::string_view name) {
-  constexpr size_t k_long = 5;  // of shorter names two changes leave too little
+  constexpr size_t k_long = 5;  // in shorter names two changes leave too little
   size_t best = name.size() < k_long ? 2 : 3;
   std::string_view nearest;
   const auto consider = [&](std::string_view known) {

@@ -1,4 +1,4 @@
-// An operator as a formula in index notation: its parameters, its outputs, and one expression tree per definition.
+// A formula operator in index notation: its parameters, its outputs, and one expression tree per definition.
 // docs/formulas.md has the grammar; parser.hpp makes these values, printer.hpp prints them.
 #pragma once
 
@@ -16,12 +16,12 @@
 
 namespace warpcheck::formula {
 
-// A place in a formula's text, counted from 1; 0 where a tree was not read from a text.
+// A place in a formula's text, counted from 1; 0 if the tree was not read from a text.
 struct position {
   int line = 0, column = 0;
 };
 
-// A formula that is none: "FILE:LINE:COLUMN: problem, what is allowed".
+// Thrown for a text that is no valid formula: "FILE:LINE:COLUMN: problem, what is allowed".
 struct formula_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -55,7 +55,7 @@ enum class kind : uint8_t {
 struct node;
 using expr = std::shared_ptr<const node>;
 
-// An index and the number of its values. Without an extent, that of the dimension which it subscripts alone.
+// An index and the number of its values. Without an extent it has that of the dimension whose subscript it is, alone.
 struct binder {
   std::string index;
   expr extent;
@@ -70,13 +70,13 @@ struct node {
   std::vector<binder> bound = {};       // of a reduction
   number_type type = number_type::f32;  // of a cast
   position where = {};
-  int size = 1;  // nodes of the tree, each as often as it is reached
+  int size = 1;  // nodes of the tree; a shared node counts each time it is reached
 };
 
 inline constexpr int k_most_nodes = 4000;    // of an operator
 inline constexpr int k_most_dimensions = 8;  // of a tensor or definition
 
-// Makes the node, and counts it. formula_error where the tree has more than k_most_nodes.
+// Makes the node and counts it. Throws formula_error if the tree has more than k_most_nodes.
 expr make(node n);
 expr make_number(std::string text);
 expr make_number(int64_t value);
@@ -90,14 +90,14 @@ expr make_cast(expr a, number_type type);
 expr make_reduction(std::string which, std::vector<binder> bound, expr where, expr body);
 
 bool same(const expr& a, const expr& b);  // compares the trees; positions do not count
-// Calls `visit` with every node of the tree, outermost first: subscripts, conditions and extents of indices included.
+// Calls `visit` with every node of the tree, outermost first, including subscripts, conditions and extents of indices.
 void walk(const expr& e, const std::function<void(const expr&)>& visit);
 // The node with `change` applied to each of its children; the node itself where no child changed.
 expr with_children(const expr& e, const std::function<expr(const expr&)>& change);
-// Replaces names by expressions; indices that the expression binds are left alone.
+// Replaces names by expressions, except for indices that the expression binds.
 using replacements = std::vector<std::pair<std::string, expr>>;
 expr substitute(const expr& e, const replacements& names);
-// The names on which an expression depends, tensors included, its own bound indices excluded.
+// The names on which an expression depends, including tensors, without its own bound indices.
 std::set<std::string> names_in(const expr& e);
 bool mentions(const expr& e, std::string_view name);
 
@@ -151,36 +151,37 @@ struct formula_operator {
   const tensor* find_output(std::string_view n) const;
   const scalar* find_scalar(std::string_view n) const;
   const definition* find_definition(std::string_view n) const;
-  // The extents of a tensor or definition by name; none for what is neither.
+  // The extents of a tensor or definition by name; nothing for other names.
   std::optional<std::vector<expr>> shape_of(std::string_view n) const;
-  // The extents of a definition's indices: those of the output that it defines, else as written, else inferred.
+  // The extents of a definition's indices: those of its output, or else as written, or else inferred.
   std::vector<expr> extents_of(const definition& d) const;
-  // The extent of an index: that of a dimension which it subscripts alone in `e`; null where there is none.
+  // The extent of an index: that of a dimension whose subscript in `e` is the index alone; null if there is none.
   expr inferred_extent(std::string_view index, const expr& e) const;
   // The names of free extents, in the order in which shapes mention them.
   std::vector<std::string> free_extents() const;
 };
 
-// True if an expression is a whole number, exactly: as a subscript, extent or side of a comparison its `/` is floor
-// division. Numbers without a point, indices, extents, whole scalars, integer tensors, argmax, and + - * / % min max.
+// True if an expression is a whole number, exactly; its `/` is floor division if it is a subscript, an extent or a side
+// of a comparison. Numbers without a point, indices, extents, whole scalars, integer tensors, argmax, and + - * / % min
+// max.
 bool is_whole(const formula_operator& op, const expr& e);
 
-// The index up to, or from, which `sum(k where k <= j) f(k)` runs, "j", where f does not mention it: one scan gives the
-// elements of all j. "" for what is no such reduction.
+// The index up to, or from, which `sum(k where k <= j) f(k)` runs, here "j", if f does not contain it: one scan then
+// gives the elements for all j. "" for all other expressions.
 std::string scan_index(const expr& e);
 
-// Functions by name, with the number of their arguments; 0 for what is no function.
+// The number of a function's arguments by its name; 0 for other names.
 int arguments_of(std::string_view function);
 bool is_reduction(std::string_view name);
-// The function or reduction that somebody who wrote `name` may have meant; "" where none is alike.
+// The function or reduction whose name is closest to `name`, for error messages; "" if none is similar.
 std::string_view nearest_function(std::string_view name);
 // sigmoid, silu, relu and softplus are formulas themselves, of one parameter `x`; null for other functions.
 expr meaning_of(std::string_view function);
-// True of x[i] outside none, the name for what a reduction leaves out.
+// True for `x[i] outside none`, the notation for an element that a reduction leaves out.
 bool is_left_out(const expr& at);
-// The operator whose reductions have a condition in place of each `outside none`.
+// The operator with a condition on the reduction in place of each `outside none`.
 formula_operator with_guards(const formula_operator& op);
-// The same with functions that are formulas replaced by these, which is what values, bounds and gradients are of.
+// The same with the formulas of functions in place of their names. Values, bounds and gradients use this form.
 formula_operator expanded(const formula_operator& op);
 expr expanded(const expr& e);
 

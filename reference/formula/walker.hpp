@@ -1,4 +1,4 @@
-// Evaluates a program on demand in an algebra: elements of definitions are computed when they are asked for, and kept.
+// Evaluates a program on demand in an algebra: elements of definitions are computed at their first use and stored.
 //
 // An algebra A has a type `value` and
 //   value constant(const code&); value whole(int64_t); value load(const code&, double element)
@@ -21,7 +21,7 @@
 
 namespace warpcheck::formula {
 
-// The exact value of a condition, and whether it is certain: a computed condition then has the same value.
+// The exact value of a condition, and if it is certain: a kernel's condition then has the same value.
 struct truth {
   bool holds = false;
   bool exact_is_sure = true;
@@ -29,7 +29,7 @@ struct truth {
 
   bool is_sure() const { return exact_is_sure && computed_is_sure; }
   friend truth operator!(truth a) { return {!a.holds, a.exact_is_sure, a.computed_is_sure}; }
-  // Certain if both are, or if one is certainly the one that decides.
+  // Certain if both are, or if one of them decides the result and is certain.
   friend truth operator&&(truth a, truth b) {
     const auto sure = [&](bool of_a, bool of_b) { return (of_a && of_b) || (of_a && !a.holds) || (of_b && !b.holds); };
     return {a.holds && b.holds, sure(a.exact_is_sure, b.exact_is_sure), sure(a.computed_is_sure, b.computed_is_sure)};
@@ -67,7 +67,7 @@ class walker {
   }
 
   A& algebra() { return algebra_; }
-  // Element `i` of a definition, as its formula gives it: an output's own rounding is not in it.
+  // Element `i` of a definition as its formula gives it, without the rounding of an output.
   value element(const definition_code& d, int64_t i) {
     const bool keeps = d.elements <= k_most_kept;
     store& s = kept_[static_cast<size_t>(d.id)];
@@ -90,14 +90,14 @@ class walker {
       return true;
     });
   }
-  int64_t operations() const { return operations_; }  // nodes that were evaluated, those of definitions once
+  int64_t operations() const { return operations_; }  // nodes that were evaluated; those of a definition count once
 
  private:
   struct store {
     std::vector<value> values;
     std::vector<bool> known;
   };
-  // Values of a reduction by the indices that it depends on: a key has one place, and the last key of a place is kept.
+  // Values of a reduction by the indices that it depends on. Each key has one place, which stores its last key.
   struct reduction_store {
     std::vector<int64_t> keys;
     std::vector<value> values;
@@ -149,7 +149,7 @@ class walker {
     }
     return offset;
   }
-  // -1 where a subscript is outside.
+  // Returns -1 if a subscript is outside.
   int64_t locate(const access& a) {
     if (a.checked.empty()) return whole(a.offset);
     int64_t offset = 0;
@@ -219,8 +219,8 @@ class walker {
   }
   value outside(const code& c) { return algebra_.outside(c.outside ? run(*c.outside) : algebra_.whole(0)); }
 
-  // Runs over the indices of a loop. `body` gets whether they take part, unless they surely do not, and returns false
-  // to end the loop.
+  // Runs over the indices of a loop. `body` gets the condition that they take part, unless they certainly do not, and
+  // returns false to end the loop.
   template <class Body>
   bool each(const loop& l, Body&& body, size_t depth = 0) {
     if (depth == l.indices.size()) {
@@ -239,7 +239,7 @@ class walker {
     return true;
   }
 
-  // The whole sum of products at once, where the algebra can take it.
+  // Computes the whole sum of products at once, if the algebra can.
   template <class Total>
   bool dot(const code& c, Total& total) {
     const loop::index& i = c.range->indices[0];
@@ -255,7 +255,7 @@ class walker {
     operations_ += 4 * (below - from);
     return true;
   }
-  // A term that may not take part is that or what changes nothing.
+  // A term that may not take part is either itself or the neutral value.
   value term(const code& c, truth t) {
     const value v = run(*c.args[0]);
     return t.is_sure() ? v : algebra_.choose(t, v, algebra_.neutral(c.by));
@@ -297,7 +297,7 @@ class walker {
     return c.holds_one && terms > 0 ? algebra_.holds_one(v) : v;
   }
 
-  // One line of prefixes for each setting of the other indices that the terms depend on.
+  // Stores one line of prefixes for each setting of the other indices that the terms depend on.
   value scan(const code& c) {
     auto& lines = scans_[static_cast<size_t>(c.scan_id)];
     const int64_t last = frame_[static_cast<size_t>(c.scan_slot)], n = c.range->indices[0].size;
@@ -362,7 +362,7 @@ class walker {
   std::vector<int64_t> frame_;
   std::vector<value> constants_;
   std::vector<store> kept_;
-  std::vector<std::unordered_map<int64_t, std::vector<value>>> scans_;  // lines by what they depend on
+  std::vector<std::unordered_map<int64_t, std::vector<value>>> scans_;  // lines by the indices that they depend on
   std::vector<reduction_store> reductions_;
   int64_t operations_ = 0;
 };

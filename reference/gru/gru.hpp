@@ -50,7 +50,7 @@ struct gru_shape {
   static size_t index(int64_t i) { return static_cast<size_t>(i); }
 };
 
-// An empty vector is a null pointer of the contract: zeros, all steps, no marks.
+// An empty vector is a null pointer of the contract and means zeros, all steps, or no marks.
 template <class S>
 struct gru_problem {
   gru_shape shape;
@@ -69,7 +69,7 @@ S element_or_zero(const std::vector<S>& v, size_t i) {
   return v.empty() ? S(0) : v[i];
 }
 
-enum class gru_entry : uint8_t { initial, reset, carried };  // where the state that enters a step comes from
+enum class gru_entry : uint8_t { initial, reset, carried };  // source of the state that enters a step
 
 // The steps of a row in one direction, in the order of its forward pass.
 struct gru_walk {
@@ -89,7 +89,8 @@ struct gru_walk {
     length = wanted < 0 ? 0 : wanted > p.shape.time ? p.shape.time : wanted;
   }
   int64_t time(int64_t step) const { return reverse ? length - 1 - step : step; }
-  // A mark at t begins a segment at t: a forward walk enters it at t, a reverse walk comes from it to t - 1.
+  // A mark at t begins a segment at t. A forward walk starts the segment at t; a reverse walk leaves it from t to t -
+  // 1.
   gru_entry entry(int64_t step) const {
     if (reverse) {
       if (step == 0) return gru_entry::initial;
@@ -115,7 +116,7 @@ S gru_entering(const gru_problem<S>& p, const std::vector<S>& y, const gru_walk&
   return y[p.shape.y(walk.time(step - 1), b, d, k)];
 }
 
-// W_ih x_t + b_ih (a gate's unit k), W_hh h + b_hh.
+// W_ih x_t + b_ih for a gate's unit k; then W_hh h + b_hh.
 template <class S>
 S gru_input_sum(const gru_problem<S>& p, int d, int64_t t, int64_t b, int gate, int64_t k) {
   S sum = element_or_zero(p.b_ih, p.shape.bias(d, gate, k));

@@ -33,8 +33,8 @@ struct gru_gradients {
   }
 };
 
-// `states` are of the own forward pass (end to end), or y and history that a kernel wrote (given history; hn is not
-// read). Empty dy and dhn are zeros.
+// `states` are those of the model's own forward pass (end to end), or y and the history that a kernel wrote (given
+// history; hn is not read). Empty dy and dhn are zeros.
 template <class S>
 gru_gradients<S> gru_backward(const gru_problem<S>& p, const gru_states<S>& states, const std::vector<S>& dy,
                               const std::vector<S>& dhn) {
@@ -79,7 +79,7 @@ gru_gradients<S> gru_backward(const gru_problem<S>& p, const gru_states<S>& stat
             out.db_ih[shape.bias(d, gate, k)] += dgi[gate][i];
             out.db_hh[shape.bias(d, gate, k)] += dgh[gate][i];
           }
-        if (walk.entry(step) == gru_entry::reset)  // the gradient of what entered is h_reset's
+        if (walk.entry(step) == gru_entry::reset)  // the gradient of the state that entered belongs to h_reset
           for (size_t i = 0; i < hidden; ++i) {
             out.dh_reset[shape.state(d, b, static_cast<int64_t>(i))] += dh[i];
             dh[i] = S(0);

@@ -30,7 +30,7 @@ class gradient_sums {
     const products over_rows(a, a.rows, shape_.time * shape_.batch, false);
     dw_ih_.assign(static_cast<size_t>(shape_.w_ih_size()), over_rows);
     dw_hh_.assign(static_cast<size_t>(shape_.w_hh_size()), over_rows);
-    // Those of biases are no products: f32 in every precision.
+    // Sums for biases have no products, so they are f32 in every precision.
     const gru_accuracy plain{dot_arithmetic::ieee, {}, {}, {a.rows.depth, 0}};
     const products alone(plain, plain.rows, shape_.time * shape_.batch, false);
     db_ih_.assign(static_cast<size_t>(shape_.bias_size()), alone);
@@ -72,7 +72,7 @@ class gradient_sums {
   std::vector<products> dx_, dw_ih_, dw_hh_, db_ih_, db_hh_;
 };
 
-// The gradient of h_reset: one addition a segment after the first.
+// The gradient of h_reset: one addition for each segment after the first.
 class reset_sum {
  public:
   void add(const ball& dh) { sum_ = count_++ == 0 ? dh : rounded(sum_ + dh); }
@@ -89,9 +89,9 @@ std::vector<ball> exact_balls(const std::vector<double>& values) {
   return balls;
 }
 
-// Radii that flow from step to step: radius_s = sum over s' <= s of |M_s ... M_(s'+1)| local_s'. Absolute values are
-// taken between blocks of steps; a block is long enough for the products over it to contract, or all there is.
-// jacobians[s] leads from step s - 1 to s (empty: nothing does).
+// Radii that propagate from step to step: radius_s = sum over s' <= s of |M_s ... M_(s'+1)| local_s'. Absolute values
+// are taken between blocks of steps; a block is long enough for its products to contract, or all there is. jacobians[s]
+// leads from step s - 1 to s (empty: no dependence).
 class flow {
  public:
   flow(const std::vector<std::vector<double>>& jacobians, const std::vector<std::vector<double>>& locals, size_t size)
@@ -114,7 +114,8 @@ class flow {
     std::vector<std::vector<double>> out;
     for (size_t begin = 0; begin < steps; begin += length) {
       const size_t end = std::min(steps, begin + length);
-      // What enters the block, then each step of it, with the products that lead from it to where we are.
+      // The radius that enters the block, then that of each step of it, with the products that lead to the current
+      // step.
       std::vector<std::vector<double>> sources;
       std::vector<matrix> ways;
       if (begin > 0) {
@@ -221,7 +222,7 @@ class row_trajectory {
     }
   }
 
-  // The gates get the radii that they have when the backward pass reads them.
+  // Gives the gates the radii that they have when the backward pass reads them.
   void take_gates(gru_gates gates) {
     for (size_t s = 0; s < steps_; ++s) {
       h_prev_[s] = exact_balls(states_[s]);
@@ -236,8 +237,8 @@ class row_trajectory {
     }
   }
 
-  // In the order of the backward pass: index i is step steps - 1 - i. First each step's own radius, without those that
-  // come from later steps.
+  // In the order of the backward pass: index i is step steps - 1 - i. First come each step's own radii, without
+  // contributions of later steps.
   std::vector<std::vector<double>> radii_of_e(const std::vector<double>& dy, const std::vector<double>& dhn,
                                               const std::vector<double>& trace_e) const {
     std::vector<std::vector<double>> turned(steps_), arriving(steps_);
@@ -345,7 +346,7 @@ void gru_verdict::take(const char* tensor, size_t i, double actual, double expec
 
 namespace {
 
-// An infinity or NaN passes where it is possible, a number within the ball where one is.
+// An infinity or NaN passes if its class is possible, a finite number if it lies within the ball.
 void take(gru_verdict& verdict, const char* tensor, size_t i, double actual, const ball& expected) {
   const gru_balls::classes is = gru_balls::class_of(actual);
   if (is != gru_balls::k_finite && (expected.may_be & is) != 0)

@@ -9,7 +9,7 @@
 
 namespace warpcheck::reference {
 
-// Sees the parts of which an element's bound is the sum; hn, dh0, dh_reset and trace_e are not taken apart.
+// Called with the parts of an element's bound, which add up to it; hn, dh0, dh_reset and trace_e have no parts.
 using gru_parts_observer = std::function<void(const char* tensor, size_t i, const std::vector<bound_term>& parts)>;
 
 gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<double>& actual,

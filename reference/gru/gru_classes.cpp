@@ -9,7 +9,7 @@ namespace warpcheck::reference::gru_balls {
 classes sum_of_classes(classes a, classes b) {
   classes sum = (a | b) & (k_nan | k_plus | k_minus);
   if (((a & k_plus) != 0 && (b & k_minus) != 0) || ((a & k_minus) != 0 && (b & k_plus) != 0)) sum |= k_nan;
-  // What can only be met by its opposite does not stay.
+  // Removes an infinity that can only meet its opposite.
   if ((a & k_finite) == 0 || (b & k_finite) == 0) {
     const auto stays = [&](classes infinity) {
       return ((a & infinity) != 0 && (b & (infinity | k_finite)) != 0) ||

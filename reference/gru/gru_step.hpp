@@ -1,5 +1,5 @@
 // A step of a gated recurrent unit as a kernel computes it, with every number as a ball around the exact value; only
-// for gru_bound.cpp.
+// for gru_bound.cpp and its parts.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ inline constexpr double k_gate_error = 8 * k_u;    // of s and tanh, relatively 
 inline constexpr double k_gate_least = 0x1p-126;   // and absolutely
 inline constexpr double k_double_slack = 0x1p-48;  // of s and tanh in double, and of the few operations around them
 
-// Radii taken apart, for people.
+// The parts of a radius, for explanations.
 using parts = std::vector<bound_term>;
 
-// Classes of a number that may be more than one thing.
+// The classes that a number may have.
 using classes = uint8_t;
 inline constexpr classes k_finite = 1, k_plus = 2, k_minus = 4, k_nan = 8, k_anything = 15;
 
@@ -35,8 +35,8 @@ inline classes class_of(double v) {
   return std::isfinite(v) ? k_finite : std::isnan(v) ? k_nan : v > 0 ? k_plus : k_minus;
 }
 
-// A number that is within `radius` of `value` where it is finite, and of one of these classes. One that cannot be
-// finite has what it is in `value`: an infinity, or NaN where several classes are possible.
+// A number that lies within `radius` of `value` if it is finite, and has one of these classes. If it cannot be finite,
+// `value` is the infinity, or NaN if several classes are possible.
 struct ball {
   double value = 0, radius = 0;
   classes may_be = k_finite;
@@ -47,17 +47,18 @@ struct ball {
 };
 
 inline ball exactly(double v) { return {v, 0, class_of(v)}; }
-// One that cannot be finite.
+// A number that cannot be finite.
 inline ball nowhere(classes c) {
   return {c == k_plus ? k_inf : c == k_minus ? -k_inf : std::numeric_limits<double>::quiet_NaN(), 0, c};
 }
 
-// By the rules of IEEE 754, where an argument may be an infinity or NaN.
+// The product by the rules of IEEE 754, if an operand may be an infinity or NaN.
 ball special_product(const ball& a, const ball& b);
 ball special_sum(const ball& a, const ball& b);
 classes sum_of_classes(classes a, classes b);
 
-// Exact operations on what is known to a radius, and the rounding to f32 (with double's own, a part of 2^-20 of it).
+// Exact operations on numbers that are known to a radius, and the rounding to f32 (with double's own, a part of 2^-20
+// of it).
 inline ball operator*(const ball& a, const ball& b) {
   if ((a.may_be | b.may_be) != k_finite) return special_product(a, b);
   return {a.value * b.value, std::fabs(a.value) * b.radius + std::fabs(b.value) * a.radius + a.radius * b.radius};
@@ -80,7 +81,7 @@ inline ball product(const ball& a, const ball& b) { return rounded(a * b); }
 // A sum of products as a kernel adds it: its exact value, and the radius of section "Sums of products".
 class products {
  public:
-  // At most `count` products and, with a bias, one addition more.
+  // At most `count` products, and one more addition with a bias.
   products(const gru_accuracy& a, const gru_chain& chain, int64_t count, bool bias)
       : arithmetic_(a.arithmetic), count_(count + (bias ? 1 : 0)) {
     const int64_t additions = std::min(count, chain.depth + 1) + (bias ? 1 : 0);
@@ -105,7 +106,7 @@ class products {
   ball sum() const {
     if ((may_be_ & k_finite) == 0) return nowhere(may_be_);
     if (sizes_ == 0) return {value_, spread_, may_be_};
-    // A sum on the way may overflow in one order and not in another. A split of operands grows them by 2^-7 at most.
+    // A partial sum may overflow in one order and not in another. A split of operands grows the sizes by 2^-7 at most.
     const bool overflows = sizes_ * (1 + 0x1p-6 + relative_) + spread_ > k_largest;
     return {value_, spread_ + relative_ * sizes_ + tiny() + own(), overflows ? k_anything : may_be_};
   }
@@ -119,7 +120,7 @@ class products {
   double own() const { return static_cast<double>(count_ + 2) * k_double_unit * sizes_; }
   void add_special(const ball& a, const ball& b) {
     ball both = a * b;
-    // A precision that rounds operands makes zeros of the smallest.
+    // A precision that rounds operands may turn the smallest ones into zeros.
     if (is_rounded_once(arithmetic_) && (rounds_to_zero(a) || rounds_to_zero(b)) && !both.is_finite())
       both.may_be |= k_nan;
     if ((both.may_be & k_finite) != 0) {
@@ -139,7 +140,7 @@ class products {
   classes may_be_ = k_finite;
 };
 
-// A monotone gate function of an argument in a ball, by its ends.
+// Returns a monotone gate function of an argument in a ball, from the ball's ends.
 template <class F>
 ball gate(F f, const ball& a) {
   if (a.may_be == k_nan) return a;
@@ -179,7 +180,7 @@ struct unit_step {
   double n_slope() const { return 1 - n.value * n.value; }
 };
 
-// Everything about one direction of one row that both verdicts need.
+// Data of one row in one direction that both verdicts need.
 class row_model {
  public:
   row_model(const gru_problem<double>& p, const gru_accuracy& a, int d, int64_t b)
@@ -193,7 +194,7 @@ class row_model {
     return h;
   }
 
-  // The step of a kernel from a state that it holds exactly.
+  // The step that a kernel computes from a state that it holds exactly.
   std::vector<unit_step> forward(const std::vector<double>& h, int64_t step) const {
     const int64_t t = walk_.time(step);
     std::vector<unit_step> units;
@@ -259,7 +260,7 @@ class row_model {
     return dh;
   }
 
-  // dy + dh; nothing is rounded beside a zero.
+  // dy + dh; adding a zero rounds nothing.
   ball arriving(const std::vector<double>& dy, int64_t step, int64_t k, const ball& dh) const {
     const ball above = exactly(element_or_zero(dy, shape_.y(walk_.time(step), b_, d_, k)));
     return above.value == 0 ? dh : dh.size() == 0 ? above : rounded(above + dh);
@@ -277,7 +278,7 @@ class row_model {
     return a;
   }
 
-  // The gates' radii where the state is known to `beta` only.
+  // The radii of the gates if the state is known to `beta` only.
   std::vector<unit_step> widened(std::vector<unit_step> units, const std::vector<double>& beta) const {
     for (int64_t k = 0; k < shape_.hidden; ++k) {
       unit_step& u = units[static_cast<size_t>(k)];

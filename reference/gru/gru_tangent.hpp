@@ -52,7 +52,7 @@ std::vector<dual<S>> with_slope(const std::vector<S>& value, const std::vector<S
   return out;
 }
 
-// y and hn with their slopes along `v`, whose tensors have the sizes of the problem's (shape, lengths and marks are
+// y and hn with their slopes along `v`, whose tensors have the sizes of the problem's (its shape, lengths and marks are
 // not read). The walk is indexed by times, and the blend is written as n + z (h - n).
 template <class S>
 std::pair<std::vector<dual<S>>, std::vector<dual<S>>> gru_tangent(const gru_problem<S>& p, const gru_problem<S>& v) {

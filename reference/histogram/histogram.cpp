@@ -80,7 +80,7 @@ judgement judged_sum::judge_within(double actual, const integer& allowed, const 
   const integer error = abs(integer(term.units() - sum_.units()));
   j.accepted = error * scale <= allowed;
   j.error = nearest_double(error);
-  // Shown as doubles that agree with the verdict.
+  // Converted to doubles that agree with the verdict.
   if (j.accepted) j.error = std::min(j.error, j.bound);
   if (!j.accepted && j.error <= j.bound) j.error = std::nextafter(j.bound, k_infinity);
   j.error_ulp = j.error / ulp(dtype::f64, j.expected);
@@ -99,7 +99,7 @@ judgement judged_sum::judge(double actual, const integer& weight, const integer&
 
 judgement judged_sum::judge_float32(double actual) const {
   const gamma tile(std::min(count_, k_tile_rows), 24), all(count_, 53);
-  // Where a partial sum of f32 additions may reach 2^128 (1 - 2^-25), as for the row sums.
+  // A partial sum of f32 additions may reach 2^128 (1 - 2^-25), as for the row sums.
   const bool may_overflow = sizes_.units() * (tile.scale + tile.weight) >= (integer(1) << (128 + 1074)) * tile.scale;
   return judge(actual, tile.weight * all.scale + all.weight * tile.scale, tile.scale * all.scale, may_overflow);
 }

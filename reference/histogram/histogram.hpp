@@ -27,29 +27,28 @@ struct histogram_update {
   int64_t row;
 };
 
-// e = 53 - ceil(log2(max(1, max_rows))) - (ilogb(M) + 1), M the largest finite abs(x_i); 0 where there is none but
-// zeros.
+// e = 53 - ceil(log2(max(1, max_rows))) - (ilogb(M) + 1), M the largest finite abs(x_i); 0 if all are zeros.
 int fixed_exponent(std::span<const double> x, int64_t max_rows);
 // rint(x 2^e), half to even. x is finite and abs(x 2^e) below 2^63.
 int64_t on_grid(double x, int e);
 
-// The slots' values in order; NaN where a row is not finite. Every sum is at most 2^53 in magnitude.
+// The slots' values in order; NaN if a row is not finite. Every sum is at most 2^53 in magnitude.
 std::vector<double> fixed_histogram(std::span<const histogram_update> updates, std::span<const double> x,
                                     int64_t total_bins, int e);
 std::vector<int64_t> integer_histogram(std::span<const histogram_update> updates, std::span<const int64_t> x,
                                        int64_t total_bins);
 
-// A sum of f64 arithmetic on trial, with its terms summed without error: verdicts are comparisons of integers.
+// A sum in f64 arithmetic of a kernel is compared with the terms summed without error, so verdicts compare integers.
 class judged_sum {
  public:
-  void add(double x);  // what is not finite is counted
+  void add(double x);  // counts values that are not finite
   void subtract(double x) { add(-x); }
 
-  // `count` terms in tiles of f32 that are added in f64; beyond FLT_MAX a tile may overflow.
+  // A sum of `count` terms in f32 tiles that are added in f64; beyond FLT_MAX a tile may overflow.
   judgement judge_float32(double actual) const;
   judgement judge_float64(double actual) const;
   judgement judge_fix(double actual) const;
-  // A sum of numbers on the grid 2^-e, of terms that are not: at most half a unit for each.
+  // A sum on the grid 2^-e of terms that are not on it: the error is at most half a unit for each.
   judgement judge_fixed64(double actual, int e) const;
 
   double expected() const;
@@ -58,7 +57,7 @@ class judged_sum {
 
  private:
   using integer = exact_sum::integer;
-  // The error may be `weight / scale` of the sizes of the terms.
+  // The error may be `weight / scale` times the sum of the terms' sizes.
   judgement judge(double actual, const integer& weight, const integer& scale, bool may_overflow) const;
   judgement judge_within(double actual, const integer& allowed, const integer& scale) const;
 

@@ -1,10 +1,10 @@
-// Log_softmax, z_i = x_i - ln sum_k e^(x_k): its value and its bound, by log_softmax.cpp; derived in docs/numerics.md.
+// Exact model and error bound of log_softmax, z_i = x_i - ln sum_k e^(x_k). Derivation: docs/numerics.md.
 //
 //   z_i = -d_i - ln s
 //   B_i = (u d_i + E_L)(1 + u) + u abs(z_i)
 //
-// 16-bit outputs add the rounding of the output (numerics/compare.hpp). Interface and special rows as softmax.hpp, but:
-// an element -Inf beside finite ones is exactly -Inf, a single finite element exactly +0.
+// 16-bit outputs add the rounding of the output (numerics/compare.hpp). Interface and special rows as in softmax.hpp,
+// except that an element -Inf beside finite ones is exactly -Inf, and a single finite element exactly +0.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class log_softmax_row {
   judgement judge(int64_t i, double actual) const;
   double expected(int64_t i) const;
   double bound(int64_t i) const;
-  std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
+  std::vector<bound_term> bound_terms(int64_t i) const;  // none if only one value passes
   template <class Real>
   bounded_value<Real> evaluate(int64_t i) const;
   std::string expected_text(int64_t i) const;
 
-  // The value that the contract fixes (special rows and elements), if it does.
+  // The value that the contract fixes for special rows and elements; nothing for others.
   std::optional<double> contract_value(int64_t i) const;
 
  private:

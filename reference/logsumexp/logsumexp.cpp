@@ -36,7 +36,8 @@ template bounded_value<mp100> logsumexp_row::evaluate<mp100>(int64_t) const;
 
 judgement logsumexp_row::judge(double actual) const {
   if (const auto value = contract_value()) {
-    // A lone -0: x itself is -0, m + log1p(0) is +0. The contract wants x and prescribes the formula; both pass.
+    // The result for a lone -0 is x itself, -0, or m + log1p(0), +0. The contract requires x and prescribes the
+    // formula, so both pass.
     return judge_fixed(output_, actual, *value == 0 ? std::copysign(0.0, actual) : *value);
   }
   return decide<mp50, mp100>(output_, actual, policy_, *this, 0);

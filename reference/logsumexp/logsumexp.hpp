@@ -26,7 +26,7 @@ class logsumexp_row {
   judgement judge(double actual) const;
   double expected() const;
   double bound() const;
-  std::vector<bound_term> bound_terms() const;  // none where only one value passes
+  std::vector<bound_term> bound_terms() const;  // none if only one value passes
   // The index is ignored: a row has one value.
   template <class Real>
   bounded_value<Real> evaluate(int64_t index = 0) const;

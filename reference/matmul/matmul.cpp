@@ -14,7 +14,7 @@ namespace {
 
 constexpr double k_overflow = 0x1p128;
 
-// NaN and infinities of a sum of terms, each exact.
+// The class of a sum of exact terms: NaN or an infinity.
 struct term_class {
   bool nan = false, plus = false, minus = false;
 
@@ -22,7 +22,7 @@ struct term_class {
     nan = nan || std::isnan(term);
     if (std::isinf(term)) (term > 0 ? plus : minus) = true;
   }
-  // Nothing where all terms are finite.
+  // Nothing if all terms are finite.
   std::optional<double> value() const {
     if (nan || (plus && minus)) return std::numeric_limits<double>::quiet_NaN();
     if (plus || minus) return plus ? k_infinity : -k_infinity;
@@ -38,7 +38,7 @@ basic_enclosure<Real> exact_value(const exact_sum& sum) {
 
 }  // namespace
 
-// Sum a_l b_l, Sum abs(a_l b_l), and the sum of what small operands add to N.
+// Sum a_l b_l, Sum abs(a_l b_l), and the contribution of small operands to N.
 template <class Real>
 struct matmul_element::sums {
   basic_enclosure<Real> value, absolute, small;
@@ -66,7 +66,7 @@ void matmul_element::classify() {
     if (std::isfinite(product)) absolute += std::fabs(product);
   }
   const auto finite_size = [](double x) { return std::isfinite(x) ? std::fabs(x) : 0; };
-  // alpha P; where alpha is infinite, the sign of P decides.
+  // alpha P; if alpha is infinite, the sign of P decides.
   const bool by_sign = std::isinf(setting_.alpha) && !products.value();
   const std::optional<double> of_products = by_sign ? sign_of_sum() : products.value().value_or(0);
   const bool is_plain = std::isfinite(setting_.alpha) && !products.value();
@@ -77,7 +77,7 @@ void matmul_element::classify() {
   terms.add(operands_.bias);
   const double grown = 1 + dot_error<double>(setting_.arithmetic, chains_).upper();
   const double whole = (finite_size(setting_.alpha) * absolute + finite_size(scaled_c) + finite_size(operands_.bias)) *
-                       (1 + 4 * k_unit);  // what follows the sum is rounded three times
+                       (1 + 4 * k_unit);  // the result is rounded three times after the sum
   may_overflow_ = (1 + part_growth(setting_.arithmetic)) * absolute * grown * k_inflate >= k_overflow ||
                   whole * grown * k_inflate >= k_overflow;
   if (setting_.sigmoid) may_overflow_ = may_overflow_ || whole * grown + finite_size(setting_.mu) >= k_overflow;
@@ -87,14 +87,14 @@ void matmul_element::classify() {
     argument = beside_mu();
   if (setting_.sigmoid && argument)
     fixed_ = sigmoid_model(setting_.mu, setting_.sigma, setting_.output).contract_value(*argument);
-  // Rounding decides the sign of what an infinity multiplies: any of them, or NaN.
+  // Rounding decides the sign of the factor of an infinity, so either infinity or NaN is possible.
   const bool is_open = (!of_products && !terms.nan) || (setting_.sigmoid && !argument && std::isinf(setting_.sigma));
   if (!is_open) return;
   may_overflow_ = true;
   fixed_ = std::numeric_limits<double>::quiet_NaN();
 }
 
-// 0 where every product is a zero.
+// 0 if every product is a zero.
 std::optional<double> matmul_element::sign_of_sum() const {
   const sums<double> s = sum<double>();
   if (s.absolute.value == 0) return 0;
@@ -105,7 +105,7 @@ std::optional<double> matmul_element::sign_of_sum() const {
   return std::copysign(1, s.value.value);
 }
 
-// A number on that side of mu on which v lies; any where the scalars alone decide.
+// A number on the side of mu on which v lies; any number if the scalars alone decide.
 std::optional<double> matmul_element::beside_mu() const {
   if (!std::isfinite(setting_.mu) || std::isnan(setting_.sigma)) return 0;
   const bounded_value<double> v = linear<double>();
@@ -124,7 +124,8 @@ matmul_element::sums<Real> matmul_element::sum() const {
     absolute += std::fabs(product);
     small += small_operand_error(setting_.arithmetic, operands_.a[l], operands_.b[l]);
   }
-  // Each sum errs by at most this part of the sum of absolute values (Higham, section 4.2), all terms twice rounded.
+  // Each sum errs by at most this fraction of the sum of absolute values (Higham, section 4.2), with all terms rounded
+  // twice.
   const double part = (static_cast<double>(operands_.a.size()) + 8) * k_double_unit * k_inflate;
   const basic_enclosure<Real> small_sum{Real(small), 2 * small * part};
   if constexpr (std::is_same_v<Real, double>) {
@@ -165,7 +166,7 @@ bounded_value<Real> matmul_element::evaluate(int64_t) const {
   const number z = (v - number(setting_.mu)) * setting_.sigma;
   const number argument_error = (1.0 + power_growth<Real>(k_unit, 2)) * number(std::fabs(setting_.sigma)) * bound +
                                 logistic_argument_error<Real>(z);
-  // Beyond this the bound of the quotient is weaker than the range [0, 1] of a sigmoid.
+  // Beyond 0.4 the bound of the quotient is weaker than the range [0, 1] of a sigmoid.
   if (argument_error.upper() <= 0.4) return logistic<Real>(z, argument_error);
   const number y = logistic<Real>(z, number(0)).exact;
   return {y, (y.value >= 0.5 ? y : 1.0 - y) + 4 * k_unit};
@@ -177,7 +178,7 @@ template bounded_value<mp100> matmul_element::evaluate<mp100>(int64_t) const;
 
 judgement matmul_element::judge(double actual, precision policy) const {
   if (may_overflow_) {
-    // An infinity or NaN, and through a sigmoid what becomes of one.
+    // An infinity or NaN, or the sigmoid of one.
     const bool overflowed =
         !std::isfinite(actual) || (setting_.sigmoid && (actual == 0.5 || actual == 1 || actual == 0));
     if (overflowed) return {.accepted = true, .bound = bound(), .expected = expected()};

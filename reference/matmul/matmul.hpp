@@ -4,8 +4,9 @@
 //   v = alpha Sum_l a_l b_l + beta c + bias            G = abs(alpha) Sum abs(a_l b_l), H = abs(beta c), J = abs(bias)
 //   B = [(1+E)(1+u)^r - 1] G + [(1+u)^q - 1] H + [(1+u)^j - 1] J + (1+u)^r N        E, N: dot_bound.hpp
 //
-// with r, q, j the roundings between the sum, beta c and bias, and v: at most 3, 2 and 1. With a sigmoid the bound is
-// that of the operator sigmoid, with the error of its argument. In f32 without tensor cores v is known bit for bit.
+// r, q and j are the numbers of roundings between the sum, beta c and bias, and v: at most 3, 2 and 1. With a sigmoid
+// the bound is that of the operator sigmoid, with the error of its argument. In f32 without tensor cores v is known bit
+// for bit.
 #pragma once
 
 #include <optional>
@@ -29,29 +30,29 @@ struct matmul_setting {
   double mu = 0, sigma = 1;  // f32 values
 };
 
-// The operands of an element, each a value of its type: a row of op(A), a column of op(B), C before the call (unused
-// where beta is 0), the bias of the column (unused where there is none).
+// The operands of an element, each a value of its type: a row of op(A), a column of op(B), C before the call (unused if
+// beta is 0), the bias of the column (unused if there is none).
 struct matmul_operands {
   std::span<const double> a, b;
   double c = 0;
   double bias = 0;
 };
 
-// One element of C. Keeps references to both arguments' data.
+// One element of C. Stores references to the data of both arguments.
 class matmul_element {
  public:
-  // Throws std::invalid_argument where a and b have different lengths.
+  // Throws std::invalid_argument if a and b have different lengths.
   matmul_element(const matmul_setting& setting, const matmul_operands& operands);
 
-  // Accepts values within the bound; the contract's value where it fixes one; and where an intermediate result may
-  // overflow also infinities and NaN, or what the sigmoid makes of them.
+  // Accepts values within the bound, and the contract's value if it fixes one. If an intermediate result may overflow,
+  // it also accepts infinities and NaN, or the sigmoid of them.
   judgement judge(double actual, precision policy = precision::adaptive) const;
 
   double expected() const;  // to the nearest double, or the value that the contract fixes
-  double bound() const;     // rounded up; 0 where only one value passes
+  double bound() const;     // rounded up; 0 if only one value passes
   std::string expected_text() const;
 
-  // NaN and infinities by what the products and scalars are, before any rounding; what the sigmoid makes of them.
+  // The NaN or infinity that follows from the products and scalars before any rounding, with the sigmoid applied.
   std::optional<double> contract_value() const { return fixed_; }
   bool may_overflow() const { return may_overflow_; }
 
@@ -71,15 +72,15 @@ class matmul_element {
   std::optional<double> beside_mu() const;
 
   matmul_setting setting_;
-  matmul_operands operands_;  // a and b empty where they are not read
+  matmul_operands operands_;  // a and b are empty if they are not read
   dot_chains chains_;
   std::optional<double> fixed_;
   bool may_overflow_ = false;
 };
 
 // v of arithmetic ieee, bit for bit, without the sigmoid: a chain of FMAs for each slice, from +0 and in ascending
-// order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. A NaN's
-// payload is unspecified. Scalars may be anything.
+// order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. The payload of
+// a NaN is unspecified. Any scalars are allowed.
 float ieee_value(const matmul_setting& setting, const matmul_operands& operands);
 
 }  // namespace warpcheck::reference

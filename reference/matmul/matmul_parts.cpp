@@ -9,7 +9,7 @@ namespace {
 
 double growth(double x, int64_t n) { return power_growth<double>(x, n).value; }
 
-// Sums over the products: their sizes, and what small operands add to N.
+// Sums over the products: their sizes, and the contribution of small operands to N.
 struct sums {
   double value = 0, sizes = 0, small = 0;
 };
@@ -24,7 +24,7 @@ sums sums_of(const matmul_setting& s, const matmul_operands& o) {
   return all;
 }
 
-// E times the sizes: what a split leaves out, the chain of tensor-core steps, that of f32 additions after them.
+// E times the sizes: the products that a split drops, the chain of tensor-core steps, the f32 additions after them.
 std::vector<bound_term> sum_terms(const matmul_setting& s, int64_t k, double sizes) {
   const dot_chains chains = chains_of(s.arithmetic, k, s.slices, s.promotion, s.halves);
   const double whole = dot_error<double>(s.arithmetic, chains).value;
@@ -38,7 +38,7 @@ std::vector<bound_term> sum_terms(const matmul_setting& s, int64_t k, double siz
   return terms;
 }
 
-// Of v, before a sigmoid.
+// The parts of the bound of v, before a sigmoid.
 std::vector<bound_term> linear_terms(const matmul_setting& s, const matmul_operands& o) {
   const auto k = static_cast<int64_t>(o.a.size());
   const sums all = sums_of(s, o);
@@ -55,7 +55,7 @@ std::vector<bound_term> linear_terms(const matmul_setting& s, const matmul_opera
   return terms;
 }
 
-// Of the sigmoid of v, which may err by `of_v`.
+// The parts of the bound of the sigmoid of v, which may err by `of_v`.
 std::vector<bound_term> sigmoid_terms(const matmul_setting& s, const matmul_operands& o, double of_v, double bound) {
   using number = basic_enclosure<double>;
   const number z = (number(s.alpha * sums_of(s, o).value + s.beta * o.c + o.bias) - number(s.mu)) * s.sigma,

@@ -14,7 +14,7 @@ struct matmul_roundings {
 };
 matmul_roundings roundings_of(const matmul_setting& setting);
 
-// The parts of an element's bound, which add up to it; none where only one value passes.
+// The parts of an element's bound, which add up to it; none if only one value passes.
 std::vector<bound_term> matmul_bound_terms(const matmul_setting& setting, const matmul_operands& operands);
 
 }  // namespace warpcheck::reference

@@ -9,14 +9,14 @@
 
 namespace warpcheck::reference {
 
-// A part of a bound, for people: what may err, and by how much. The parts of an element add up to its bound, but for
-// rounding in double.
+// A part of a bound, for explanations: the source of an error, and its size. The parts of an element add up to its
+// bound, but for rounding in double.
 struct bound_term {
   const char* what;
   double value;
 };
 
-// Adds to the parts of B what the output's own rounding may err, where it is rounded once more.
+// Adds the output's own rounding to the parts of B, if the output is rounded once more.
 inline std::vector<bound_term> with_output_rounding(dtype output, double exact, std::vector<bound_term> terms) {
   if (size_of(output) != 2) return terms;
   double sum = 0;

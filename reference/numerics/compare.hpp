@@ -35,13 +35,13 @@ enum class precision : uint8_t { adaptive, digits50, digits100 };
 struct judgement {
   bool accepted = false;
   double error = 0;      // abs(actual - exact); `accepted == (error <= bound)` holds for these doubles too
-  double bound = 0;      // what the error may be, the rounding to a 16-bit output included
+  double bound = 0;      // the largest error allowed, the rounding to a 16-bit output included
   double error_ulp = 0;  // error in units of the output type's spacing at the exact value
   double expected = 0;   // the exact value to the nearest double (within 1e-12 relatively when digits == 0)
-  int digits = 0;        // what decided: 0 double arithmetic, 50 or 100 digits
+  int digits = 0;        // digits of the deciding arithmetic: 0 double, 50 or 100
 
-  // The part of the bound that was used, > 1 exactly for a rejected element. An error beyond a bound of 0 uses
-  // infinitely much.
+  // The error as a fraction of the bound, > 1 exactly for a rejected element; infinite for an error beyond a bound of
+  // 0.
   double error_ratio() const {
     if (!(bound > 0)) return accepted ? 0 : std::numeric_limits<double>::infinity();
     return accepted ? error / bound : std::max(1 + std::numeric_limits<double>::epsilon(), error / bound);
@@ -88,7 +88,7 @@ std::optional<judgement> settle(dtype output, double actual, const bounded_value
   const double center = static_cast<double>(margin.value);
   if (!last && !(std::fabs(center) > margin.radius * k_inflate)) return std::nullopt;
   j.accepted = margin.value >= 0;
-  // Shown as doubles that agree with the verdict.
+  // Converted to doubles that agree with the verdict.
   j.error = static_cast<double>(error.value);
   j.bound = static_cast<double>(bound.value);
   if (j.accepted && !(j.error <= j.bound)) j.bound = j.error;
@@ -124,7 +124,7 @@ inline judgement judge_fixed(dtype output, double actual, double expected) {
   }
   if (j.accepted) return j;
   const double distance = std::fabs(actual - expected);
-  // A wrong class (NaN, infinity) is infinitely far; a wrong sign of zero is shown as the smallest step.
+  // A wrong class (NaN, infinity) is infinitely far; a wrong sign of zero counts as the smallest step.
   j.error = std::isnan(distance) ? std::numeric_limits<double>::infinity() : std::max(distance, min_subnormal(output));
   j.error_ulp = j.error / ulp(output, std::isnan(expected) ? 1.0 : expected);
   return j;

@@ -39,7 +39,7 @@ constexpr bool is_rounded_once(dot_arithmetic a) { return a == dot_arithmetic::t
 constexpr int part_products(dot_arithmetic a) {
   return a == dot_arithmetic::tf32x3 ? 3 : a == dot_arithmetic::bf16x6 ? 6 : 1;
 }
-// A bound of the sum of the parts' absolute products, relative to that of the operands; minus 1.
+// A bound of the sum of the absolute products of parts, relative to that of the operands; minus 1.
 constexpr double part_growth(dot_arithmetic a) {
   constexpr double bf16_parts = 0x1p-7 + 0x1p-17;
   return a == dot_arithmetic::tf32x3   ? 0x1p-9 + 3 * 0x1p-22
@@ -49,7 +49,7 @@ constexpr double part_growth(dot_arithmetic a) {
                                        : 0;
 }
 
-// The slices of k products: `count` slices of `length`, the last one with the rest; slices are added in order.
+// The slices of k products: `count` slices of `length`, except that the last one has the rest; added in order.
 struct dot_slices {
   int64_t count = 1;
   int64_t length = 0;
@@ -64,7 +64,7 @@ struct dot_chains {
 // The most products that go into a tensor core's accumulator before it is added to an f32.
 inline constexpr int64_t k_promotion = 64;
 
-// `halves`: the machine takes the products of a step in two halves, one after the other (sm_80, sm_86, sm_89).
+// `halves`: the machine adds the products of a step in two halves, one after the other (sm_80, sm_86, sm_89).
 inline dot_chains chains_of(dot_arithmetic a, int64_t k, dot_slices slices, int64_t promotion = k_promotion,
                             bool halves = false) {
   if (k == 0) return {};
@@ -96,8 +96,8 @@ basic_enclosure<Real> dot_error(dot_arithmetic a, const dot_chains& chains) {
   return summed;
 }
 
-// The share of one product in N beside k eta: operands so small that a split loses their last part, or that a tensor
-// core aligns with the least exponent of their type. A zero has no exponent (measured, docs/numerics.md).
+// The contribution of one product to N beside k eta: operands so small that a split loses their last part, or that a
+// tensor core aligns with the least exponent of their type. A zero has no exponent (measured, docs/numerics.md).
 inline double small_operand_error(dot_arithmetic arithmetic, double a, double b) {
   const double x = std::fabs(a), y = std::fabs(b);
   const auto below = [](double size, double limit) { return size > 0 && size < limit; };
@@ -133,8 +133,8 @@ inline double small_operand_error(dot_arithmetic arithmetic, double a, double b)
   return error;
 }
 
-// N for k products whose small_operand_error adds up to `small`, the factor alpha before them; the three eta are those
-// of what follows the sum: its product with alpha, the addition of beta c, and that of a bias.
+// N for k products whose small_operand_error adds up to `small`, before the factor alpha. The three eta are those of
+// the roundings after the sum: the product with alpha, the addition of beta c, and that of a bias.
 template <class Real>
 basic_enclosure<Real> dot_absolute_error(dot_arithmetic a, double alpha, int64_t k,
                                          const basic_enclosure<Real>& small) {

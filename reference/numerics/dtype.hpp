@@ -1,4 +1,4 @@
-// Element types that cross the suite: names, sizes and float format parameters. The only list of dtypes.
+// Element types of the suite: names, sizes and float format parameters. The only list of dtypes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace warpcheck {
 
-// e4m3 and e5m2 are the formats of 8 bits of the OCP 8-bit Floating Point Specification, revision 1.0.
+// e4m3 and e5m2 are the 8-bit formats of the OCP 8-bit Floating Point Specification, revision 1.0.
 enum class dtype : uint8_t { f16, bf16, f32, f64, e4m3, e5m2, i8, i32, i64, u8, u16, u32 };
 
 // IEEE 754 interchange parameters: `precision` counts the implicit bit; values lie in [min_subnormal, max_finite]. e4m3

@@ -23,7 +23,7 @@ inline constexpr double k_eta = 0x1p-149;
 // Guide, table of mathematical functions), so 2.5 and 1.5 ulp, one ulp being at most 2 u.
 inline constexpr double k_exp_error = 5 * k_unit;
 inline constexpr double k_log_error = 3 * k_unit;
-// e^-104 < eta / 2: what lies below is an absolute error, paid for by the eta terms.
+// e^-104 < eta / 2: the eta terms of the bound cover smaller exponentials as an absolute error.
 inline constexpr double k_exp_range = 104;
 // Beyond this d the reference encloses e^-d as 0 +- k_far_value: a double near 1e-304 keeps its relative accuracy, one
 // far below would not. k_far_value > e^-700 (1 + 4 ulp).
