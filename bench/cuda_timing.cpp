@@ -11,8 +11,8 @@
 namespace warpcheck::bench {
 namespace {
 
-// The slots are more than four times the L2 cache, so at least three quarters of what a round of them reads comes from
-// memory, at most at the rate of its clock: two transfers a cycle.
+// The slots are more than four times the L2 cache, so at least three quarters of the bytes that one round of them reads
+// come from memory, at most at the rate of its clock: two transfers a cycle.
 double read_floor_us(size_t bytes) {
   int khz = 0, bits = 0;
   check(cudaDeviceGetAttribute(&khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
@@ -31,7 +31,8 @@ void reset_cache_policy(cudaStream_t stream) {
   check(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
 }
 
-// Slices of so small a tensor that the blocks that must share one to keep the device busy show.
+// True if slices of so small a tensor are large enough that blocks must share one to keep the device busy; the exchange
+// between these blocks is then visible in the time.
 bool has_exchange(const traffic& t) {
   constexpr size_t k_of_block = 4096 * sizeof(float);  // 1024 threads with a vector each
   return t.slice > k_of_block && t.in <= size_t{1} << 20 && std::has_single_bit(t.in) && std::has_single_bit(t.slice);
@@ -84,12 +85,12 @@ device_timing cuda_timing(void* given) {
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
   timing.reset = [=] { reset_cache_policy(stream); };
-  const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by whether it copies, and bytes
+  const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by copies() and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
     auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);
     const size_t bytes = t.of_limit();
     if (bytes == 0) return std::nullopt;
-    // Most of what a selection's call reads lies in no slot.
+    // Most of the bytes that a selection's call reads lie outside the slots.
     if (ring->input_bytes() < bytes)
       ring = std::make_shared<buffer_ring>(bytes, t.copies() ? bytes : sizeof(uint4), flush_bytes);
     const bool exchanges = has_exchange(t);

@@ -1,4 +1,4 @@
-// What it takes to copy or read rows when the blocks that share a row must hear from each other in between.
+// Limits of copying or reading rows if the blocks that share a row must exchange a word in between.
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,9 +9,9 @@
 namespace warpcheck::bench {
 namespace {
 
-constexpr unsigned k_never = 0x9e3779b9u;  // no random data mix to it, which the compiler does not know
+constexpr unsigned k_never = 0x9e3779b9u;  // random data never mix to this value, but the compiler does not know that
 
-// Again: with the hint that takes time off long copies (row_access.hpp), and some to make.
+// Again: loads with the hint that makes long copies, and some others, faster (row_access.hpp).
 template <bool Again, int Loads>
 __device__ unsigned load_tile(const uint4* x, unsigned tile, uint4 (&value)[Loads]) {
   const size_t base = static_cast<size_t>(tile) * blockDim.x * Loads + threadIdx.x;
@@ -26,7 +26,7 @@ __device__ unsigned load_tile(const uint4* x, unsigned tile, uint4 (&value)[Load
   return mix;
 }
 
-// Of the thread's vectors those that leave `first` under `mask`.
+// Stores those of the thread's vectors whose index is `first` under `mask`.
 template <int Loads>
 __device__ void store_tile(uint4* y, unsigned tile, const uint4 (&value)[Loads], unsigned first = 0,
                            unsigned mask = 0) {
@@ -36,12 +36,12 @@ __device__ void store_tile(uint4* y, unsigned tile, const uint4 (&value)[Loads],
     if ((k & mask) == first) __stcs(y + base + k * blockDim.x, value[k]);
 }
 
-// 2^log2_clusters clusters a row, each of which reads all of it and writes a share: each block writes a word to the
-// others of its cluster and waits for theirs. `copies`: or a word of each row.
+// 2^log2_clusters clusters share a row. Each of them reads the whole row and writes a share of it: each block writes a
+// word to the other blocks of its cluster and waits for theirs. Without `copies` it writes one word of each row.
 template <bool Again, int Loads>
 __global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_size, int log2_clusters, bool copies) {
   SIMT_SHARED(words, unsigned[16]);
-  // Faster than to ask for the cluster, whose number is a quotient.
+  // Faster than reading the cluster's number, which is a quotient.
   const unsigned size = 1u << log2_size, rank = blockIdx.x & (size - 1), id = blockIdx.x >> log2_size;
   const unsigned tile = (id >> log2_clusters) * size + rank, mask = (1u << log2_clusters) - 1;
   uint4 value[Loads];
@@ -63,7 +63,7 @@ __global__ void exchange_by_cluster(const uint4* x, uint4* y, int log2_size, int
     y[id].x = value[0].x;
 }
 
-// Two launches: the first leaves a word of each block, the second, which reads meanwhile, waits for those of its row.
+// Two launches: the first writes a word of each block; the second reads its data and waits for the words of its row.
 template <int Loads>
 __global__ void leave_word(const uint4* x, unsigned* words) {
   simt::trigger_dependents();
@@ -154,7 +154,7 @@ class exchanges {
   size_t row_bytes_;
   bool copies_;
   cudaStream_t stream_;
-  std::shared_ptr<unsigned> words_;  // lives as long as a run that uses it
+  std::shared_ptr<unsigned> words_;  // lives as long as the run that uses it
   limit_search search_;
 };
 

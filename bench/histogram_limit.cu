@@ -36,7 +36,7 @@ __device__ unsigned hashed(uint64_t i) {
   return static_cast<unsigned>(i >> 32);
 }
 
-// Words of four random bins as the kernel for bytes takes them, but from registers.
+// Words of four random bins in the form that the kernel for bytes takes, but from registers.
 template <class Updates>
 __global__ void __launch_bounds__(k_byte_threads, 1)
     update_slots(Updates updates, int64_t words_of_lane, int cols, typename Updates::change change, unsigned* sink) {

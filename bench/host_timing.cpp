@@ -16,7 +16,7 @@ double us_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
 
-// Every execution is judged, so that three are enough to meet each slot.
+// Every execution is judged, so three are enough to use each slot.
 std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs) {
   std::vector<std::vector<double>> us(runs.size());
   for (int i = 0; i < k_host_repeats; ++i)

@@ -7,8 +7,8 @@
 namespace warpcheck::bench {
 namespace {
 
-// A host that another process disturbs is late in some turns. In all turns it is only where the callee's work is not
-// between the device's events. The host's own waiting takes it some 10 us.
+// If another process disturbs the host, the host's clock is late in some turns. It is late in all turns only if the
+// callee's work does not lie between the device's events. The host's own waiting takes some 10 us.
 constexpr double k_excess_us = 100, k_excess_share = 0.1;
 
 }  // namespace

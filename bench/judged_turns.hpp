@@ -1,4 +1,4 @@
-// The turns of a callee of which some calls are judged, as what takes turns on a device.
+// The turns of a callee on a device, some of whose calls are judged.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ namespace warpcheck::bench {
 
 class judged_turns {
  public:
-  // Both outlive this.
+  // `call` and `device` outlive this object.
   judged_turns(timed_call& call, const bench_device& device, const engine::listed_operator& callee)
       : call_(call), device_(device), callee_(callee) {}
 
-  // This outlives what is returned.
+  // This object outlives the returned run.
   timed_run as_run();
-  // What a call said that it ran.
+  // Returns the variant that a call reported as run.
   const std::string& variant() const { return variant_; }
-  // Why the times of these turns are no result, or "". The first problem ends the turns: nothing is called any more.
+  // Returns why the times of these turns are no result, or "". The first problem ends the turns: the callee is not
+  // called again.
   std::string problem(double median_us, const traffic& moved) const;
 
  private:
@@ -33,9 +34,9 @@ class judged_turns {
   const bench_device& device_;
   const engine::listed_operator& callee_;
   std::random_device random_;
-  std::set<int> used_;  // slots, in this turn
+  std::set<int> used_;  // slots that this turn used
   std::string variant_, problem_;
-  // By how much the host's clock exceeds the device's in a turn, in us, at least, and the device's time of that turn.
+  // The least excess of the host's time of a turn over the device's, in us, and the device's time of that turn.
   double excess_us_ = std::numeric_limits<double>::infinity(), turn_us_ = 0;
 };
 

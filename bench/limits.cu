@@ -12,8 +12,8 @@
 namespace warpcheck::bench {
 namespace {
 
-// Independent 16-byte loads a thread, one wave of blocks after another. With the hint of row_access.hpp's load_policy,
-// which takes 1 to 4 % off the time of large copies on an H200.
+// Independent 16-byte loads per thread, one wave of blocks after another, with the hint of row_access.hpp's
+// load_policy, which makes large copies 1 to 4 % faster on an H200.
 template <int Loads>
 __global__ void copy_tiles(const uint4* x, uint4* y, size_t count) {
   const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
@@ -26,7 +26,7 @@ __global__ void copy_tiles(const uint4* x, uint4* y, size_t count) {
     if (base + k * blockDim.x < count) __stcs(y + base + k * blockDim.x, value[k]);
 }
 
-// One load a thread and step, a grid that stays.
+// One load per thread and step, by a grid of persistent blocks.
 __global__ void copy_strided(const uint4* x, uint4* y, size_t count) {
   const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
   for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
@@ -51,7 +51,7 @@ __global__ void read_strided(const uint4* x, size_t count, unsigned* sink) {
   if (mix == 0x9e3779b9u) *sink = mix;
 }
 
-// As copy_tiles.
+// See copy_tiles.
 template <int Loads>
 __global__ void read_tiles(const uint4* x, size_t count, unsigned* sink) {
   const size_t base = static_cast<size_t>(blockIdx.x) * blockDim.x * Loads + threadIdx.x;
@@ -108,8 +108,8 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 
 namespace {
 
-// Some 20 ms, in which the host sends what is measured: a call takes it longer than a small array takes the device. As
-// long as torch_rows.py waits, for after less rest the memory is up to 1 % slower.
+// About 20 ms, in which the host enqueues the measured calls, because the host needs longer for a call than the device
+// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower.
 constexpr long long k_head_start_cycles = 40'000'000;
 
 float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
@@ -118,8 +118,8 @@ float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
   return ms * 1e3f;
 }
 
-// Executions of a turn, each between two of the events. The one that is judged, if any, is not among the times: copies
-// are part of it, and the callee, which is called ahead of the device, learns nothing of them.
+// Returns the times of a turn's executions, each between two of the events. The execution that is judged, if any, is
+// left out: copies are part of it. The callee is called ahead of the device and cannot tell which one it is.
 std::vector<double> time_turn(cudaStream_t stream, const timed_run& of, const std::vector<cudaEvent_t>& events,
                               size_t judged, int* execution) {
   using clock = std::chrono::steady_clock;
@@ -134,7 +134,7 @@ std::vector<double> time_turn(cudaStream_t stream, const timed_run& of, const st
   }
   check(cudaEventSynchronize(events[0]), "head start");
   const auto begin = clock::now();
-  check(cudaDeviceSynchronize(), "timed executions");  // those of other streams, too
+  check(cudaDeviceSynchronize(), "timed executions");  // of other streams, too
   const double host_us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
   std::vector<double> us;
   for (size_t i = 0; i < count; ++i)
@@ -146,8 +146,8 @@ std::vector<double> time_turn(cudaStream_t stream, const timed_run& of, const st
 }  // namespace
 
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs) {
-  // So many executions of its own before a candidate is timed: lines that another left in the cache to be written back
-  // are then gone.
+  // Untimed executions of a candidate before its timed ones, after which no cache line of another candidate is left to
+  // be written back.
   constexpr int k_warmup = 8;
   const int turns = runs.size() > 1 ? 5 : 1;
   const size_t of_turn = static_cast<size_t>((repeats + turns - 1) / turns);

@@ -14,24 +14,24 @@
 
 namespace warpcheck::bench {
 
-// Throws std::runtime_error with CUDA's text and `what` unless the call succeeded.
+// Throws std::runtime_error with CUDA's text and `what` if the call failed.
 void check(cudaError_t status, const char* what);
 
-// "NVIDIA H200, driver 13.0, runtime 13.0"; throws if there is no GPU.
+// Returns a text such as "NVIDIA H200, driver 13.0, runtime 13.0"; throws if there is no GPU.
 std::string describe_gpu();
 
-// Microseconds of each of `repeats` executions of run(i), which enqueues work on the stream. They run back to back
-// between events, so that the launch latency of the host stays outside. i counts on from one call of this and the next
-// to another: what uses slot i of a ring finds it as cold as if the ring had just been gone through.
+// Returns the microseconds of each of `repeats` executions of run(i), which enqueues work on the stream. They run back
+// to back between events, which excludes the host's launch latency. i continues from one call of this function or the
+// next to another, so an execution finds slot i of a ring as cold as after a full round.
 std::vector<double> time_each(cudaStream_t stream, int repeats, const std::function<void(int)>& run);
 
-// The same of several, in turns of some executions each, so that what disturbs the device disturbs all.
+// The same for several runs, in turns of some executions each, so that a disturbance of the device affects all of them.
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs);
 
-// Two device areas cut into slots, so that successive executions touch memory that is no longer in the L2 cache.
+// Two device areas cut into slots, so that successive executions use memory that is no longer in the L2 cache.
 class buffer_ring {
  public:
-  // Slots for `input_bytes` and `output_bytes`, as many as together exceed `flush_bytes`, at least two.
+  // Makes slots of `input_bytes` and `output_bytes`, at least two, which together exceed `flush_bytes`.
   buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes);
   ~buffer_ring();
   buffer_ring(const buffer_ring&) = delete;
@@ -53,14 +53,14 @@ class buffer_ring {
   char* output_ = nullptr;
 };
 
-// The fastest way found to do something with slots of a ring, its name, and execution i of it.
+// The fastest way found for an operation on the slots of a ring, its name, and execution i of it.
 struct limit {
   double us = 0;
   std::string by;
   std::function<void(const buffer_ring&, int)> run;
 };
 
-// Finds it among what is offered.
+// Finds the fastest of the offered ways.
 class limit_search {
  public:
   limit_search(const buffer_ring& ring, int repeats, cudaStream_t stream)
@@ -84,9 +84,9 @@ limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStrea
 // Reading `bytes` of each input slot.
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream);
 
-// Copying (or reading) `bytes` by rows of `row_bytes`, with the blocks that share a row hearing from each other before
-// they write: by clusters, or by two launches of which the second reads while it waits. Or a block a row. Powers of
-// two.
+// Copies (or reads) `bytes` by rows of `row_bytes`, where the blocks that share a row exchange a word before they
+// write: by clusters, or by two launches, the second of which reads while it waits; or one block per row. Sizes are
+// powers of two.
 limit fastest_exchange(const buffer_ring& ring, size_t bytes, size_t row_bytes, bool copies, int repeats,
                        cudaStream_t stream);
 

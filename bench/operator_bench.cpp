@@ -31,7 +31,7 @@ namespace {
 
 using namespace engine;
 
-// More elements take the emulated device minutes.
+// The emulated device would take minutes for more elements.
 constexpr int64_t k_emulated_elements = 1 << 18;
 
 // Median of a / median of b with the 95 % interval of a seeded bootstrap.
@@ -58,8 +58,8 @@ ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& 
 
 struct peer {
   std::string name;
-  const listed_operator* op;   // null where it does not offer the operator
-  const bench_device* device;  // whose memory it is called on
+  const listed_operator* op;   // null if it does not offer the operator
+  const bench_device* device;  // the device whose memory the calls use
 };
 
 struct measurement {
@@ -70,10 +70,10 @@ struct measurement {
   double gbps = 0;
   double limit_us = 0;  // 0: the device has none
   std::string limit_by;
-  std::vector<std::pair<std::string, double>> own;    // what the operator has of its own, each with its median in us
-  double of_target = 0;                               // of the row's target in us; 0: it has none
-  std::vector<std::pair<std::string, double>> peers;  // each with its median in us
-  std::vector<std::pair<std::string, double>> below_bar;  // who, with which fraction
+  std::vector<std::pair<std::string, double>> own;        // the operator's own runs, each with its median in us
+  double of_target = 0;                                   // fraction of the row's target in us; 0: it has none
+  std::vector<std::pair<std::string, double>> peers;      // each with its median in us
+  std::vector<std::pair<std::string, double>> below_bar;  // name, and its fraction
   std::string peer;                                       // the fastest, or empty
   double peer_us = 0;
   ratio to_peer;
@@ -85,10 +85,10 @@ struct program {
   const operator_bench_options& options;
   const description& described;
   std::vector<bench_row> rows;
-  const listed_operator* subject = nullptr;  // what is measured
-  std::vector<peer> peers = {};              // ours among them where it is not the subject
+  const listed_operator* subject = nullptr;  // the candidate that is measured
+  std::vector<peer> peers = {};              // includes our kernel if that is not the subject
   foreign_times foreign = {};
-  std::list<bench_device> devices = {};  // the subject's first, then those of isolated peers, or ours
+  std::list<bench_device> devices = {};  // the subject's first, then those of isolated peers, or of our kernel
   std::vector<measurement> results = {};
   bool failed = false;
 
@@ -105,7 +105,7 @@ void offer_peer(measurement& m, const std::string& name, const std::vector<doubl
   m.to_peer = ratio_of_medians(m.times, us);
 }
 
-// Says on which grounds a peer is left out of a row.
+// Prints the reason why a peer is left out of a row.
 void refuse(const peer& other, const std::string& why) {
   fmt::print(stderr, "peer {} has no part in this row: {}\n", other.name, why);
 }
@@ -123,7 +123,7 @@ class calls_of_row {
   std::map<const bench_device*, std::unique_ptr<timed_call>> calls_;
 };
 
-// Those whose result is right.
+// Returns the peers whose result is right.
 std::vector<peer> peers_of(const program& p, const calls_of_row& calls) {
   std::vector<peer> able;
   for (const peer& other : p.peers) {
@@ -138,7 +138,7 @@ std::vector<peer> peers_of(const program& p, const calls_of_row& calls) {
   return able;
 }
 
-// Products of matrices; of a matrix and a vector the limit is to read the matrix.
+// The limit of matrix products; for a matrix times a vector it is reading the matrix.
 std::optional<device_limit> limit_of(const program& p, const bench_row& row, const timed_call& call,
                                      const traffic& moved) {
   if (p.described.bench.work)
@@ -147,7 +147,7 @@ std::optional<device_limit> limit_of(const program& p, const bench_row& row, con
   return p.device().timing.limit(call.memory(), moved);
 }
 
-// All that takes turns in a row: what is measured, then its limit, what the operator has of its own, and peers.
+// All runs that take turns in a row: the subject, its limit, the operator's own runs, and the peers.
 struct row_runs {
   row_runs(const program& p, const bench_row& row, const calls_of_row& calls, const traffic& moved)
       : limit(limit_of(p, row, calls.on(p.device()), moved)),
@@ -155,7 +155,7 @@ struct row_runs {
         subject(calls.on(p.device()), p.device(), *p.subject),
         peers(peers_of(p, calls)) {
     all.push_back(subject.as_run());
-    // The limit was chosen among many as the fastest, once.
+    // This limit was chosen once as the fastest of many.
     if (limit) all.push_back({limit->run});
     for (const own_run& each : own) all.push_back({each.run});
     for (const peer& other : peers) {
@@ -173,7 +173,7 @@ struct row_runs {
   std::vector<timed_run> all;
 };
 
-// The part of a call that its target leaves out is taken off; where there is no GPU, nothing is compared.
+// Subtracts the part of a call that its target leaves out. Without a GPU nothing is compared.
 void compare_with_target(measurement& m, const std::vector<own_run>& own) {
   if (m.row->target_us == 0 || m.limit_us == 0) return;
   double us = m.us;
@@ -291,7 +291,7 @@ void print_table(const std::vector<measurement>& results) {
   }
 }
 
-// How the time grows.
+// Prints how the time grows.
 void print_lines(const program& p) {
   for (const bench_line& l : p.described.bench.lines) {
     std::vector<std::pair<double, double>> points;
@@ -336,7 +336,7 @@ void print_what_times_mean(const program& p) {
   }
 }
 
-// True if anything is below the bar; prints it.
+// Prints everything below the bar; returns true if there is any.
 bool print_below_bar(const program& p) {
   bool any = false;
   for (const measurement& m : p.results)
@@ -348,7 +348,7 @@ bool print_below_bar(const program& p) {
   return any;
 }
 
-// Rows of the description are chosen for what ours can do; another candidate has those that it lists.
+// The rows of a description suit our kernel; for another candidate only those that it offers are measured.
 bool is_offered(const program& p, const bench_row& row) {
   return p.measures_ours() || p.subject == nullptr ||
          ((p.subject->dtypes & dtype_bit(row.type)) && (row.variant.empty() || p.subject->lists(row.variant)));
@@ -374,11 +374,11 @@ std::vector<const bench_row*> rows_of(const program& p) {
   return rows;
 }
 
-// Of a workspace, which a candidate takes itself where a call has none.
+// Names of the workspace; a candidate allocates its own if a call has none.
 constexpr const char *k_workspace = "work", *k_workspace_extent = "work_bytes";
 
-// A row as a user writes it: a size for each extent that a call is free to choose, and perhaps a type. All else is as
-// in the first row of the description.
+// Parses a row that a user wrote: a size for each extent that a call can choose, and optionally a type. Everything else
+// is as in the first row of the description.
 bench_row parse_row(const description& d, const std::string& text) {
   const bench_row& like = d.bench.rows.front();
   bench_row row;
@@ -424,13 +424,13 @@ bench_row parse_row(const description& d, const std::string& text) {
   return row;
 }
 
-// The device of a candidate: one for all that run in this process, and one for each that runs in its own.
+// Returns the device of a candidate: one for all candidates in this process, and one for each in a process of its own.
 const bench_device& device_of(program& p, const listed_operator& op, const warpcheck_device_api& api) {
   for (const bench_device& known : p.devices)
     if (&known.api == &api) return known;
   warpcheck_stream_options stream_options = {};
   stream_options.schedule = op.device == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr;
-  void* const stream = api.stream_create(&stream_options);  // as long as the process
+  void* const stream = api.stream_create(&stream_options);  // lives as long as the process
   if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
 #ifdef WARPCHECK_HAS_CUDA
   if (op.device == WARPCHECK_DEVICE_CUDA)
@@ -443,7 +443,7 @@ peer make_peer(program& p, const std::string& name, const candidate& c) {
   return {name, c.op, &device_of(p, *c.op, *c.api)};
 }
 
-// A library, which may not have the operator, or another candidate's name.
+// Opens a library, which may lack the operator, or another candidate by its name.
 peer open_peer(program& p, const std::string& name) {
   if (name.find(':') != std::string::npos)
     return make_peer(p, name, open_candidate(name, p.described.op, p.options.device));
@@ -460,14 +460,14 @@ void open(program& p) {
   const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
   p.subject = subject.op;
   device_of(p, *subject.op, *subject.api);
-  // A formula has no kernel of ours.
+  // There is no built-in kernel for a formula.
   if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU && p.described.formula.empty())
     p.peers.push_back(make_peer(p, "ours", open_candidate("builtin", p.described.op, p.options.device)));
   for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name));
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
 }
 
-// Registers, measures and prints; the exit code.
+// Registers, measures and prints; returns the exit code.
 int run_all(program& p, bool only_lists) {
   if (!only_lists) {
     open(p);
@@ -527,7 +527,7 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
     throw usage_error(fmt::format("--bar: the {} device has no limit to have a fraction of; cuda has", options.device));
   std::vector<bench_row> rows = rows_asked(options, *d);
   if (options.only_checks) return 0;
-  static std::vector<std::string> texts = options.google_benchmark;  // which keeps pointers into it
+  static std::vector<std::string> texts = options.google_benchmark;  // Google Benchmark keeps pointers into it
   std::vector<char*> arguments{const_cast<char*>("warpcheck bench")};
   for (std::string& text : texts) arguments.push_back(text.data());
   int count = static_cast<int>(arguments.size());

@@ -10,7 +10,7 @@
 
 namespace warpcheck::bench {
 
-// Times of peers that were measured by another program: file -> row -> name -> microseconds.
+// Times of peers measured by another program: file -> row -> name -> microseconds.
 using foreign_times = std::map<std::string, std::map<std::string, std::vector<double>>>;
 
 inline void read_foreign(const std::string& file, foreign_times* times) {
@@ -24,7 +24,7 @@ inline void read_foreign(const std::string& file, foreign_times* times) {
         row.at("us").get<std::vector<double>>();
 }
 
-// Takes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, out of the arguments.
+// Removes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, from the arguments.
 inline std::vector<std::string> take_option(int* argc, char** argv, const std::string& name) {
   std::vector<std::string> values;
   int kept = 1;

@@ -23,10 +23,10 @@ __global__ void __launch_bounds__(k_threads) multiply_and_add(float* sink, float
   float sum = 0;
 #pragma unroll
   for (int e = 0; e < k_chains; ++e) sum += x[e];
-  if (sum == 12345.0f) *sink = sum;  // never, but the compiler does not know
+  if (sum == 12345.0f) *sink = sum;  // never true, but the compiler does not know that
 }
 
-// Uniform in [-8, 8), as the operands of a row are.
+// Uniform in [-8, 8), like the operands of a row.
 template <class T>
 __global__ void fill_random(T* x, int64_t n, uint32_t seed) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
@@ -39,13 +39,13 @@ __global__ void fill_random(T* x, int64_t n, uint32_t seed) {
 
 class cublas {
  public:
-  // Null where there is none.
+  // Null if there is none.
   static const cublas* get() {
     static const cublas library;
     return library.handle_ == nullptr ? nullptr : &library;
   }
 
-  // C = A B, row after row: its columns are our rows, so it computes C^T = B^T A^T.
+  // C = A B by rows: cuBLAS' columns are our rows, so it computes C^T = B^T A^T.
   void multiply(product_operand type, int64_t m, int64_t n, int64_t k, const void* a, const void* b, float* c,
                 cudaStream_t stream) const {
     constexpr int k_f32 = 0, k_bf16 = 14;                       // cudaDataType

@@ -1,5 +1,5 @@
-// How many elements per second and core the reference judges on softmax rows of 4096: adaptive precision beside plain
-// evaluation with 100 digits. Actual values are the correctly rounded ones moved by a few ulp, as a kernel's are.
+// Elements per second and core that the reference judges on softmax rows of 4096: adaptive precision beside plain
+// evaluation with 100 digits. Actual values are the correctly rounded ones moved by a few ulp, like a kernel's.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -56,7 +56,7 @@ void adaptive_wide(benchmark::State& state) { judge(state, reference::precision:
 void digits100_narrow(benchmark::State& state) { judge(state, reference::precision::digits100, -5, 5); }
 void digits100_wide(benchmark::State& state) { judge(state, reference::precision::digits100, -104, 0); }
 
-// The least that any evaluation in 100 digits must do: one sum of exponentials, then exp and a quotient per element; no
+// The least work of any evaluation in 100 digits: one sum of exponentials, then exp and a quotient per element; no
 // bound and no verdict.
 void digits100_values_only(benchmark::State& state) {
   using reference::mp100;

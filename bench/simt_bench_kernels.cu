@@ -52,7 +52,7 @@ __global__ void nothing(int* p) {
   if (threadIdx.x == 9999) *p = 1;
 }
 
-// Three barriers and a few shared accesses: what a small case of a property costs.
+// Three barriers and a few shared accesses: the cost of a small case of a property.
 __global__ void rotate(const int* in, int* out) {
   SIMT_SHARED(s, int[128]);
   const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
@@ -65,7 +65,7 @@ __global__ void rotate(const int* in, int* out) {
   out[t] = s[(t + 1) % n];
 }
 
-// Products of a warpgroup, four to a wait, of tiles that lie as `in` has them: K-major, in 16-byte pieces.
+// Products of a warpgroup, four to a wait, of tiles in the layout of `in`: K-major, in 16-byte pieces.
 template <int N, class T>
 __global__ void multiply(const float* in, float* out, int steps) {
   constexpr int k_a = 512, k_b = N * 8;  // floats

@@ -73,7 +73,7 @@ const property& judge_of(const description& d, const bench_row& row) {
   return find_property(d.op, row.property.empty() ? d.bench.property : row.property);
 }
 
-// The row's case as its property has it judged; the candidate is named by then.
+// Returns the row's case as its property judges it, with the candidate of the measured values.
 trial_case judged_case(const description& d, const bench_row& row) {
   // A process measures one operator.
   static const listed_operator measured(operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
@@ -88,7 +88,7 @@ trial_case judged_case(const description& d, const bench_row& row) {
 // True if the first argument of the recipe is a seed.
 bool is_drawn_by_seed(const recipe& fill) { return fill.distribution == "uniform" || fill.distribution == "integers"; }
 
-// The tensor, of which only a prime number of values is drawn, so that few slices are alike.
+// Returns a tensor of which only a prime number of values is drawn, so that few slices are alike.
 host_tensor repeated(const tensor_spec& t) {
   tensor_spec first = t;
   first.shape = {k_period};
@@ -99,7 +99,7 @@ host_tensor repeated(const tensor_spec& t) {
   return all;
 }
 
-// The first call that the row's property makes of the row's case, and its inputs.
+// Returns the first call that the row's property makes for the row's case, and its inputs.
 std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_row& row) {
   std::optional<std::pair<trial_case, tensor_map>> asked;
   call_observer observer;
@@ -115,7 +115,7 @@ std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_r
   try {
     judge_of(d, row).check(t);
   } catch (const trial_over&) {
-    // Nothing is to be judged yet.
+    // Nothing is judged yet.
   }
   if (!asked) throw std::runtime_error(fmt::format("{}: its property makes no call", bench::name_of(d, row)));
   return std::move(*asked);
@@ -127,7 +127,7 @@ bool is_all(const char* x, size_t size, char byte) {
 
 size_t bytes_of(const tensor_spec& t) { return static_cast<size_t>(t.elements()) * size_of(t.type); }
 
-// Returns the reason of a case that did not pass, from its report.
+// Returns the reason why a case did not pass, from its report.
 std::string why(const case_report& r) {
   if (r.result == verdict::pass) return "nothing was compared";
   std::string text = r.message;
@@ -181,7 +181,7 @@ int64_t elements_of(const description& d, const bench_row& row) {
   return most;
 }
 
-// The call on the tensors of a slot.
+// A call on the tensors of a slot.
 struct timed_call::prepared {
   prepared(const trial_case& c, const std::vector<char*>& places, DLDevice device, void* stream)
       : shapes(c.tensors.size()), strides(c.tensors.size()) {
@@ -242,7 +242,7 @@ timed_call::area timed_call::area_of(const tensor_spec& t) const {
   return case_.find(selection) && t.name != selection ? area::shared_inputs : area::slot_inputs;
 }
 
-// Gives the tensors of an area their places in it; returns how many bytes they take.
+// Assigns the tensors of an area their places in it; returns their total bytes.
 size_t timed_call::place(area where) {
   size_t end = 0;
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -271,8 +271,8 @@ void timed_call::read(void* to, const char* from, size_t bytes) const {
   if (device_.api.copy_out(to, from, bytes)) throw std::runtime_error(device_.api.last_error());
 }
 
-// What tensor i is filled with, over and over: random values in [-8, 8); what the row's recipe says, or its property
-// made of that; of a selection, one of all slices.
+// Returns the values that fill tensor i, repeated as often as needed: random values in [-8, 8), the values of the row's
+// recipe, or those that its property made. For a selection it is one of all slices.
 host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
   tensor_spec t = case_.tensors[i];
   if (t.name == described_.bench.selection) {
@@ -286,7 +286,7 @@ host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
                                 t.name, warpcheck::name_of(t.type)));
 }
 
-// Uniform in [-8, 8), or as the row's recipe draws them.
+// True if the values are uniform in [-8, 8), or drawn by the row's recipe.
 bool timed_call::is_random(const tensor_spec& t) const {
   const auto own = row_.fills.find(t.name);
   return own == row_.fills.end() ? is_float(t.type) : is_drawn_by_seed(own->second);
@@ -296,7 +296,7 @@ host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
   tensor_spec t = case_.tensors[i];
   t.shape = {std::min(t.elements(), k_period)};
   t.fill = make_recipe("uniform", {static_cast<double>(seed), -8, 8});
-  // The row's own recipe, drawn anew.
+  // The row's own recipe with another seed.
   if (const auto own = row_.fills.find(t.name); own != row_.fills.end()) {
     t.fill = own->second;
     t.fill.arguments.front() = static_cast<double>(seed);
@@ -312,7 +312,7 @@ void timed_call::write_over_and_over(char* to, size_t size, const std::vector<st
   }
 }
 
-// In each slot random values begin elsewhere, and a selection goes on where that of the last slot ended.
+// In each slot random values begin elsewhere, and a selection continues where that of the last slot ended.
 void timed_call::fill_inputs(const tensor_map& asked) const {
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
@@ -360,7 +360,7 @@ int64_t timed_call::count_elements(size_t i, const Counts& counts) const {
   return count;
 }
 
-// An element of ones may be meant; one that is of zeros after an execution into zeros, too, nobody wrote.
+// A result may consist of one bits. If it consists of zeros after another execution into zeros, nobody wrote it.
 void timed_call::check_all_written(const listed_operator& callee) {
   run_into(callee, k_poison);
   std::map<size_t, std::vector<char>> suspects;  // by tensor
@@ -391,7 +391,7 @@ std::vector<bench_part> timed_call::parts(int64_t elements, std::optional<uint64
   if (described_.bench.parts) return described_.bench.parts(row_, seed.value_or(0), seed ? 4 : 16);
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
-  // A few pieces of slices one after another: the first and the last among them, or at places drawn by the seed.
+  // A few pieces of consecutive slices: the first and the last among them, or at places drawn by the seed.
   constexpr int64_t k_pieces = 16;
   const int64_t slices = described_.bench.slices.empty() ? 1 : row_.of.at(described_.bench.slices);
   if (slices == 0) return {};
@@ -424,16 +424,16 @@ bench_part timed_call::slices_from(int64_t first, int64_t count) const {
   return part;
 }
 
-// Tensor i of the results that are judged.
+// Tensor i of the judged results.
 const char* timed_call::judged_data(size_t i) const {
   if (!judges_kept_) return at(i);
   if (!case_.tensors[i].is_input) return kept_outputs_.get() + places_[i];
   return has_new_inputs() ? new_inputs_.get() + places_[i] : at(i, judged_slot_);
 }
 
-// `lines` runs of `own` bytes, which begin `apart` bytes from each other.
+// Reads `lines` runs of `own` bytes, which begin `apart` bytes from each other.
 void timed_call::read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const {
-  constexpr size_t k_far = 4096;  // longer gaps take more time to read than a copy to begin
+  constexpr size_t k_far = 4096;  // across longer gaps, reading costs more than starting another copy
   if (own == apart) return read(to, from, own * lines);
   const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
   std::vector<char> chunk;
@@ -445,7 +445,7 @@ void timed_call::read_lines(std::byte* to, const char* from, size_t own, size_t 
   }
 }
 
-// What the device's memory holds of a box.
+// Reads a box from the device's memory.
 void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
   const tensor_spec& whole = case_.at(box.from);
   const size_t size = size_of(whole.type), rank = whole.shape.size();
@@ -453,7 +453,7 @@ void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
     return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(dimension), shape.end(), size,
                            [](size_t bytes, int64_t extent) { return bytes * static_cast<size_t>(extent); });
   };
-  // A run has all of the dimensions behind d.
+  // A run has all dimensions after d.
   size_t d = std::max<size_t>(1, rank) - 1;
   while (d > 0 && box.shape[d] == whole.shape[d]) --d;
   const size_t own = bytes_from(box.shape, d), lines = d == 0 ? 1 : static_cast<size_t>(box.shape[d - 1]),
@@ -500,7 +500,7 @@ void timed_call::prepare(int i) {
 
 void timed_call::keep(int i) { device_.timing.copy(kept_outputs_.get(), memory_.output(i), memory_.output_stride); }
 
-// An element of ones may be meant, but not of every output at once.
+// One result may consist of one bits, but not all outputs at once.
 bool timed_call::is_poisoned(int slot, uint64_t seed) const {
   constexpr size_t k_piece = 4096;  // bytes
   std::vector<char> piece;
@@ -521,11 +521,11 @@ void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
           fmt::format("{}: a timed call wrote nothing into slot {}", bench::name_of(described_, row_), slot));
   judges_kept_ = true;
   const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
-  // There are many turns, and who is called does not know which slices are looked at.
+  // There are many turns, and the callee does not know which slices are examined.
   for (const bench_part& part : parts(1 << 16, hash64(seed, ~uint64_t{0}))) verify_part(part);
 }
 
-// As a case of its own, whose inputs and results are what the device's memory holds.
+// Judges the part as a case of its own, whose inputs and results are the contents of the device's memory.
 void timed_call::verify_part(const bench_part& part) const {
   const trial_case c = judged_case(described_, part.row);
   std::vector<host_tensor> inputs, outputs;

@@ -17,57 +17,60 @@
 
 namespace warpcheck::bench {
 
-// operator/type/ROWSxCOLS, then what is special, unless the row has a name; a vector is one row.
+// Returns operator/type/ROWSxCOLS and then the row's special features, unless the row has a name; a vector is one row.
 std::string name_of(const engine::description& d, const engine::bench_row& row);
 
-// Bytes of one call's tensors, where their rows lie without gaps; of what a selection leaves out, none.
+// Returns the bytes of one call's tensors, with dense rows, without the parts that a selection leaves out.
 traffic traffic_of(const engine::description& d, const engine::bench_row& row);
 
-// Of the row's largest tensor.
+// Returns the elements of the row's largest tensor.
 int64_t elements_of(const engine::description& d, const engine::bench_row& row);
 
-// What calls are made of and on.
+// A device, with the stream and the memory for calls.
 struct bench_device {
   const warpcheck_device_api& api;
   DLDevice place;
   void* stream;
   device_timing timing;
 
-  // For all that was enqueued. Throws std::runtime_error after an error of the device, or a hazard.
+  // Waits for all enqueued work. Throws std::runtime_error after an error of the device, or a hazard.
   void wait() const { wait_for(api, stream); }
   static void wait_for(const warpcheck_device_api& api, void* stream);
 };
 
 class timed_call {
  public:
-  // usage_error where the row's inputs have no values. All arguments outlive it.
+  // Throws usage_error if the row's inputs have no values. All arguments outlive the object.
   timed_call(const engine::description& d, const engine::bench_row& row, const bench_device& on);
   ~timed_call();
 
   const slots& memory() const { return memory_; }
-  // Of each slot.
+  // Returns the call of each slot.
   std::vector<const warpcheck_call*> calls() const;
 
-  // Enqueues execution i; returns what ran, "" if the callee reports none. Throws std::runtime_error if the call fails.
+  // Enqueues execution i; returns the variant that ran, "" if the callee reports none. Throws std::runtime_error if the
+  // call fails.
   std::string run(const engine::listed_operator& callee, int i);
-  // One more execution, into outputs of 0xff bytes (a NaN in each float type), judged by the row's property: nothing is
-  // left unwritten, and about a million elements, of whole slices, are right. Throws std::runtime_error where they are
-  // not.
+  // Makes one more execution, into outputs of 0xff bytes (a NaN in each float type), and judges it by the row's
+  // property: every element was written, and about a million elements, of whole slices, are right. Throws
+  // std::runtime_error otherwise.
   void verify(const engine::listed_operator& callee);
 
-  // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in memory of
-  // their own; the inputs stay where the row's property made them, or slices are selected: then outputs are poisoned.
+  // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in separate
+  // memory. If the row's property made the inputs, or slices are selected, the inputs stay and only the outputs are
+  // poisoned.
   void poison_outputs();
   void draw_inputs(uint64_t seed);
   void prepare(int i);
   void keep(int i);
-  // Judges slices of what was kept that the seed picks, and that no slot of `used` holds outputs as poisoned. Throws
-  // std::runtime_error where not.
+  // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs. Throws
+  // std::runtime_error if either fails.
   void judge_kept(const std::set<int>& used, uint64_t seed);
 
  private:
   struct prepared;
-  // Where a tensor lies: in each slot, or once, where a selection determines the part that a slot's call reads.
+  // The place of a tensor: one in each slot, or a single one if a selection determines the part that a slot's call
+  // reads.
   enum class area { slot_inputs, slot_outputs, shared_inputs };
   area area_of(const engine::tensor_spec& t) const;
   size_t place(area where);
@@ -78,13 +81,13 @@ class timed_call {
   bool has_new_inputs() const;
   void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
   bool is_random(const engine::tensor_spec& t) const;
-  // Of about so many elements; the seed draws which, else they are spread evenly.
+  // Returns parts with about this many elements; drawn by the seed, or else spread evenly.
   std::vector<engine::bench_part> parts(int64_t elements, std::optional<uint64_t> seed) const;
   engine::bench_part slices_from(int64_t first, int64_t count) const;
-  // One more execution, into outputs of this byte.
+  // Makes one more execution, into outputs of this byte.
   void run_into(const engine::listed_operator& callee, char byte);
   void check_all_written(const engine::listed_operator& callee);
-  // Of tensor i those that `counts` says, of where one begins, its bytes, and how many.
+  // Counts the elements of tensor i for which `counts(offset, bytes, size)` is true.
   template <class Counts>
   int64_t count_elements(size_t i, const Counts& counts) const;
   void verify_part(const engine::bench_part& part) const;
@@ -92,7 +95,7 @@ class timed_call {
   void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const;
   const char* judged_data(size_t i) const;
   bool is_poisoned(int slot, uint64_t seed) const;
-  // Tensor i in a slot.
+  // Returns tensor i in a slot.
   char* at(size_t i, int slot = 0) const;
   void write(char* to, const void* from, size_t bytes) const;
   void read(void* to, const char* from, size_t bytes) const;
@@ -101,12 +104,13 @@ class timed_call {
   const engine::bench_row& row_;
   const bench_device& device_;
   engine::trial_case case_;
-  std::vector<size_t> places_;  // of each tensor, from its area's start
+  std::vector<size_t> places_;  // offset of each tensor in its area
   slots memory_, shared_;
-  // Of a judged execution, as in a slot; its inputs are those of `judged_slot_` where they are not new.
+  // Inputs and outputs of a judged execution, laid out as in a slot; if the inputs are not new, they are those of
+  // `judged_slot_`.
   std::shared_ptr<char> new_inputs_, kept_outputs_;
   int judged_slot_ = 0;
-  bool judges_kept_ = false;                         // which results verify_pieces() reads: these, or those of slot 0
+  bool judges_kept_ = false;  // true: judged_data() returns these results; false: those of slot 0
   std::vector<std::unique_ptr<prepared>> prepared_;  // for each slot
 };
 

@@ -1,8 +1,8 @@
-// How many small cases a second one core puts on trial: softmax f32 up to 4 x 257 on the emulated device, drawn as
-// `verify --max-rows 4 --max-cols 257` draws them, each under its default schedules, without and with the race
-// detector. `dispatched` are cases in which the kernel's own dispatch picks the variant; `forced` are those in which
-// the case does, some of them blocks of 1024 threads for a row of a few elements. Processes and journal are not in it:
-// `verify` prints the rate with them.
+// Small cases per second that one core judges: softmax f32 up to 4 x 257 on the emulated device, drawn as `verify
+// --max-rows 4 --max-cols 257` draws them, each under its default schedules, without and with the race detector. In
+// `dispatched` cases the kernel's own dispatch picks the variant; in `forced` cases the case does, and some then run
+// blocks of 1024 threads for a row of a few elements. Processes and journal are not included: `verify` prints the rate
+// with them.
 #include <benchmark/benchmark.h>
 
 #include <vector>

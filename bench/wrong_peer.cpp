@@ -42,11 +42,11 @@ warpcheck_status run_with_swapped(const char* op, std::initializer_list<std::pai
   return find(op).run(&swapped);
 }
 
-// Gradients for hessians.
+// Swaps gradients and hessians.
 warpcheck_status run_histogram(warpcheck_call* call) { return run_with_swapped("histogram", {{2, 3}}, call); }
 warpcheck_status run_best_split(warpcheck_call* call) { return run_with_scalar("best_split", "lambda_l2", 7, call); }
 warpcheck_status run_matmul(warpcheck_call* call) { return run_with_scalar("matmul", "alpha", 1.0001, call); }
-// b_ih for b_hh, and dy for y.
+// Swaps b_ih and b_hh, and dy and y.
 warpcheck_status run_gru(warpcheck_call* call) { return run_with_swapped("gru", {{3, 4}, {9, 11}}, call); }
 
 warpcheck_operator called_by(const char* name, warpcheck_status (*run)(warpcheck_call*)) {

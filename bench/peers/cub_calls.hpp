@@ -21,7 +21,8 @@ inline void check(cudaError_t status, const char* what) {
   if (status != cudaSuccess) throw simt::device_error(std::string(what) + ": " + cudaGetErrorString(status));
 }
 
-// Allocated by the first call of a size, and kept. The other calls may be on other streams: they come one at a time.
+// Allocated by the first call of a size, then reused. Other calls may be on other streams, but never run at the same
+// time.
 inline void* workspace(size_t bytes, cudaStream_t stream) {
   static std::map<size_t, void*> known;
   void*& memory = known[bytes];
@@ -32,7 +33,7 @@ inline void* workspace(size_t bytes, cudaStream_t stream) {
   return memory;
 }
 
-// Runs `algorithm(storage, bytes)`, which with no storage only returns its bytes.
+// Runs `algorithm(storage, bytes)`, which without storage only returns the bytes that it needs.
 template <class Algorithm>
 void run_in_workspace(cudaStream_t stream, Algorithm&& algorithm) {
   size_t bytes = 0;
@@ -41,7 +42,7 @@ void run_in_workspace(cudaStream_t stream, Algorithm&& algorithm) {
   check(algorithm(storage, bytes), "CUB");
 }
 
-// Where row r begins, or ends.
+// The offset at which row r begins, or ends.
 struct row_offset {
   int64_t ld, first;
   __host__ __device__ int64_t operator()(int64_t row) const { return row * ld + first; }
@@ -50,7 +51,7 @@ inline auto offsets(int64_t ld, int64_t first) {
   return thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_offset{ld, first});
 }
 
-// What a library of CUB's `operators` answers to warpcheck_candidate_get.
+// The answer of a library with CUB's `operators` to warpcheck_candidate_get.
 template <size_t Count>
 const warpcheck_candidate* cub_candidate(uint32_t abi_version, const warpcheck_operator* const (&operators)[Count]) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;

@@ -1,10 +1,10 @@
 // CUB's prefix sums and sorts of rows as candidates (abi/candidate.h): `scan_bench --peer` and `argsort_bench
 // --peer` measure them.
 //
-// scan: cub::DeviceScan, by keys that tell the rows apart where there are several. Its look-back adds whichever
-// prefixes are ready: floating-point bits vary from run to run. argsort: stable sorts of pairs of key and column,
-// cub::DeviceSegmentedSort, for a single row cub::DeviceRadixSort. The columns are written by the first call of a shape
-// and kept, so that later calls sort and nothing else; NaN goes by its bits, which is not the contract's order.
+// scan: cub::DeviceScan, by keys that separate the rows if there are several. Its look-back adds whichever prefixes are
+// ready, so floating-point bits vary from run to run. argsort: stable sorts of pairs of key and column, by
+// cub::DeviceSegmentedSort, or cub::DeviceRadixSort for a single row. The first call of a shape writes the columns and
+// keeps them, so later calls only sort. NaN is ordered by its bits, which differs from the contract.
 #include <cstdint>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>

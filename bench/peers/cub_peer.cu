@@ -23,8 +23,8 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// An iterator for ArgMax to put pairs of index and value: the indices are kept. It has no value type, so that CUB takes
-// that of the pairs.
+// An iterator through which ArgMax writes pairs of index and value; only the indices are stored. It has no value type,
+// so CUB takes that of the pairs.
 template <class T>
 struct index_output {
   struct slot {

@@ -27,7 +27,7 @@ void check(cublasStatus_t status, const char* what) {
   check_status(status, CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_NOT_SUPPORTED, cublasGetStatusString, what);
 }
 
-// One handle per process, made at the first call: a candidate may be loaded where no call follows.
+// One handle per process, made at the first call, because a candidate may be loaded without a call.
 cublasHandle_t handle() {
   static const cublasHandle_t made = [] {
     cublasHandle_t fresh = nullptr;
@@ -75,7 +75,7 @@ constexpr const char* k_name = "cublas";
 constexpr cublasComputeType_t k_compute_f32 = CUBLAS_COMPUTE_32F;
 #endif
 
-// A row of C is its column C^T = B^T a, and op(B)^T the matrix by columns that B is by rows.
+// A row of C is its column C^T = B^T a, and op(B)^T is the matrix by columns that B is by rows.
 void multiply_vector(const matmul_call& c) {
   const bool is_row = c.m == 1;
   const matrix_view &matrix = is_row ? c.b : c.a, &vector = is_row ? c.a : c.b;
@@ -88,7 +88,7 @@ void multiply_vector(const matmul_call& c) {
         "cublasSgemv_64");
 }
 
-// Its columns are our rows, so it computes C^T = op(B)^T op(A)^T.
+// cuBLAS' columns are our rows, so it computes C^T = op(B)^T op(A)^T.
 template <class T, class TC>
 void multiply(const matmul_call& c, cudaStream_t stream) {
   const auto operation = [](trans t) { return t == trans::yes ? CUBLAS_OP_T : CUBLAS_OP_N; };

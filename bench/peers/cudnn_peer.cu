@@ -22,7 +22,7 @@ void check(cudnnStatus_t status, const char* what) {
   check_status(status, CUDNN_STATUS_SUCCESS, CUDNN_STATUS_NOT_SUPPORTED, cudnnGetErrorString, what);
 }
 
-// One handle per process, made at the first call: a candidate may be loaded where no call follows.
+// One handle per process, made at the first call, because a candidate may be loaded without a call.
 cudnnHandle_t handle() {
   static const cudnnHandle_t made = [] {
     cudnnHandle_t fresh = nullptr;

@@ -1,6 +1,6 @@
-// CUTLASS' 3xTF32 (the arithmetic of its example 27) as a candidate for matmul: operands of f32, each split into two of
-// tf32; three products on tensor cores, summed in f32. Its vectors of four want extents and pitches that are multiples
-// of 4.
+// CUTLASS' 3xTF32 (the arithmetic of its example 27) as a candidate for matmul: each f32 operand is split into two of
+// tf32, and three products on tensor cores are summed in f32. Its vectors of four require extents and pitches that are
+// multiples of 4.
 #include <cutlass/gemm/device/gemm.h>
 #include <cutlass/version.h>
 

@@ -1,5 +1,5 @@
-// Shared parts of candidates for matmul that call other libraries. A mode of ours asks for an accuracy: a product in
-// f32 has it in all of them.
+// Shared parts of candidates for matmul that call other libraries. One of our modes demands an accuracy, and an f32
+// product has the accuracy of all of them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// `run(call, type of a, type of c, stream)` gets the calls that the contract allows and that have elements.
+// `run(call, type of a, type of c, stream)` gets the calls that the contract allows and whose C has elements.
 template <class Run>
 warpcheck_status run_product(warpcheck_call* call, const std::string& library, Run&& run) {
   return candidate_call(call, [&] {

@@ -13,7 +13,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// For libraries of NVIDIA's whose calls return a `Status`; `text_of` puts it into words.
+// For NVIDIA's libraries whose calls return a `Status`; `text_of` converts it to text.
 template <class Status>
 void check_status(Status status, Status success, Status not_supported, const char* (*text_of)(Status),
                   const char* what) {
@@ -23,7 +23,7 @@ void check_status(Status status, Status success, Status not_supported, const cha
   throw simt::device_error(text);
 }
 
-// A result of `result_bytes` for each row of x.
+// One result of `result_bytes` for each row of x.
 template <class T>
 void check_result_per_row(const matrix_view& x, const char* output, const void* y, size_t result_bytes) {
   const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
@@ -37,7 +37,7 @@ void check_result_per_row(const matrix_view& x, const char* output, const void* 
 enum class reduction { sum, min, max };
 
 // A call of "reduce": inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max. `run(x, y, op,
-// stream)`, with y a pointer to x's element type, gets those that the contract allows and that have a result.
+// stream)`, with y a pointer to x's element type, gets the calls that the contract allows and that have a result.
 template <class Run>
 warpcheck_status run_reduction(warpcheck_call* call, const char* library, Run&& run) {
   return candidate_call(call, [&] {
