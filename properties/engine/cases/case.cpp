@@ -38,7 +38,7 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
 
-// An operator's name; that of a formula ends with ".op".
+// An operator's name; that of a formula operator ends with ".op".
 bool is_operator_name(std::string_view text) {
   constexpr std::string_view k_formula = ".op";
   return is_name(text.ends_with(k_formula) ? text.substr(0, text.size() - k_formula.size()) : text);
@@ -150,7 +150,7 @@ const tensor_spec* find_before(const trial_case& c, const tensor_spec& t, const 
   return found && found < &t ? found : nullptr;
 }
 
-// True if rows of `t` would find room behind rows of `host`, if the gaps of `host` were long enough.
+// True if rows of `t` would fit behind rows of `host`, if the gaps of `host` were long enough.
 bool may_lie_beside(const trial_case& c, const tensor_spec& t, const tensor_spec& host) {
   const tensor_spec* const guest = guest_of(c, host);
   return (!guest || guest == &t) && has_own_memory(host) && !t.is_workspace() && !host.is_workspace() &&
@@ -346,7 +346,7 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
       throw usage_error("case line: it holds a control character; only printable text is allowed");
   trial_case c;
   std::tie(c.op, c.property) = parse_case_name(text);
-  // Groups before the last `|` are tensors, what follows it are the knobs; the first group also holds version and name.
+  // Groups before the last `|` are tensors, and the knobs follow it. The first group also holds version and name.
   const size_t last = text.rfind('|');
   if (last == std::string_view::npos) throw usage_error("case line: no '|' separates the tensors from the knobs");
   std::string_view head = text.substr(0, last);

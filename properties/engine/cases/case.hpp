@@ -35,8 +35,8 @@ struct tensor_spec {
   int64_t offset = 0;          // 0..255 elements
   bool is_input = false;       // inputs have a fill, outputs are poisoned
   recipe fill;
-  std::string in_place;  // outputs only: the input whose memory this tensor is
-  std::string same;      // inputs only: the input whose memory, and so whose values, this tensor is
+  std::string in_place;  // outputs only: the input whose memory this tensor shares
+  std::string same;      // inputs only: the input whose memory, and therefore values, this tensor shares
   std::string beside;    // the tensor in whose gaps between rows the rows of this one lie
 
   // The last dimension is a row; the product of the others is the number of rows.

@@ -15,7 +15,7 @@ constexpr std::string_view k_vector = "rows:vector";
 constexpr std::string_view k_row_classes[] = {"none", "one", "few", "many"};
 constexpr std::string_view k_column_classes[] = {"none",    "one",     "below-warp", "warp", "power",
                                                  "power-1", "power+1", "multiple",   "tail"};
-// From the usual to the unusual: of several inputs the last one decides.
+// From the usual to the unusual; of several inputs the most unusual one decides.
 constexpr std::string_view k_value_classes[] = {"array", "range",      "exact",  "equal", "ties",   "ordered", "wide",
                                                 "tiny",  "cancelling", "peaked", "huge",  "masked", "special"};
 
@@ -77,7 +77,7 @@ std::vector<coverage_exemption>& coverage_exemptions() {
 // True if a column class has a size in [least, most].
 bool meets(std::string_view name, const extent_range& range) {
   const int64_t most = range.most < 0 ? int64_t{1} << 20 : range.most;
-  // Every class that a range meets shows within two powers of two of its ends.
+  // Every class of a range occurs within two powers of two of its ends.
   for (int64_t n = std::max<int64_t>(1, range.least); n <= most && n <= 4 * std::max<int64_t>(k_warp, range.least); ++n)
     if (column_class(n) == name) return true;
   return false;

@@ -33,7 +33,7 @@ const scalar_info* find_scalar(const call_form& form, std::string_view name) {
   return found == form.scalars.end() ? nullptr : &*found;
 }
 
-// NaN where the case's text is no number and no name.
+// NaN if the case's text is neither a number nor a name.
 double value_of(const scalar_info& s, const trial_case& c) {
   const auto given = c.knobs.find(s.name);
   return passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
@@ -45,7 +45,7 @@ std::string_view shape_of(const tensor_info& info, const call_form& form, const 
   return info.shape;
 }
 
-// A dimension's product: what is known of it, and the one extent that is not.
+// A dimension's product: its known factor, and the one extent that is unknown.
 struct product {
   int64_t known = 1;
   std::string_view unknown;
@@ -67,7 +67,7 @@ product product_of(std::string_view dimension, const call_form& form, const tria
   return p;
 }
 
-// A tensor's shape by the sizes; a dimension that they leave open is `open`.
+// A tensor's shape by the sizes; a dimension that the sizes leave open is `open`.
 std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
                               int64_t open) {
   std::vector<int64_t> shape;
@@ -78,7 +78,7 @@ std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, co
   return shape;
 }
 
-// True if a tensor that a call may do without has no elements although the sizes would give it some.
+// True if a tensor that a call may omit has no elements although the sizes would give it some.
 bool is_absent(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
                const tensor_spec& t) {
   return info.is_optional && t.elements() == 0 && t.shape != shape_by(info, form, c, of, -1);
@@ -113,7 +113,7 @@ const extent_info* description::find(std::string_view extent) const {
 
 namespace {
 
-// What keeps a bench row from being a call, or "".
+// Returns why a bench row is no call, or "".
 std::string what_is_wrong(const description& d, const bench_row& row) {
   if (row.form >= d.forms.size()) return fmt::format("there is no form {}", row.form);
   const call_form& form = d.forms[row.form];
@@ -328,7 +328,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
       if (const std::string wrong = wrong_scalar(s, c); !wrong.empty()) return wrong;
   size_t last = 0;
   const sizes of = sizes_of(d, c);
-  // What is derived is one way to make a case; a line may have tables of its own.
+  // Derived extents are only one way to make a case; a line may have tables of its own.
   sizes chosen = of;
   std::erase_if(chosen, [&](const auto& e) { return d.find(e.first)->derived != nullptr; });
   for (const tensor_spec& t : c.tensors) {
@@ -353,7 +353,7 @@ tensor_spec make_tensor(const tensor_info& info, dtype type) {
   tensor_spec t;
   t.name = info.name;
   t.type = info.types.size() == 1 ? info.types.front() : type;
-  t.shape.assign(trimmed_parts(info.shape, ',').size(), 1);  // there, whatever its sizes will be
+  t.shape.assign(trimmed_parts(info.shape, ',').size(), 1);  // present, whatever its sizes will be
   t.ld = 1;
   t.is_input = info.is_input;
   return t;

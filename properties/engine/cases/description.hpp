@@ -21,11 +21,11 @@ using sizes = std::map<std::string, int64_t, std::less<>>;  // of extents, by na
 
 struct extent_info {
   std::string name;
-  // For an extent that follows from others and from knobs; null if a call can choose it.
+  // Computes an extent that follows from others and from knobs; null if a call can choose it.
   std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
 };
 
-// A shape where a scalar has this value, in place of the usual one.
+// A shape for one value of a scalar, in place of the usual shape.
 struct shape_when {
   std::string scalar;
   double value;
@@ -37,10 +37,10 @@ struct tensor_info {
   bool is_input = true;
   // For each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
   std::string shape;
-  std::vector<dtype> types = {};  // that it may have; none: that of the first tensor
-  bool is_optional = false;       // a case may leave it out, or have it without elements: it is not there
+  std::vector<dtype> types = {};  // allowed types; none: that of the first tensor
+  bool is_optional = false;       // a case may leave it out, or have it without elements, which means absent
   std::vector<shape_when> when = {};
-  std::vector<std::string> may_be = {};  // the inputs whose memory it may be (same=NAME), by the contract
+  std::vector<std::string> may_be = {};  // the inputs whose memory it may share (same=NAME), by the contract
 };
 
 struct scalar_info {
@@ -50,8 +50,8 @@ struct scalar_info {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
   bool is_integer = false;
   std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
-  bool is_passed = true;                // to the candidate; else it determines how the case is made
-  std::string of_tensor = {};           // it is about this optional tensor alone: who lacks both takes any value
+  bool is_passed = true;                // to the candidate; otherwise it only determines how the case is made
+  std::string of_tensor = {};  // it belongs to this optional tensor: a candidate that lacks both accepts any value
 };
 
 // One way to call the operator. A case is of the form whose tensors it has.
@@ -63,7 +63,7 @@ struct call_form {
   const tensor_info* find(std::string_view tensor) const;
 };
 
-// What limits a row that does more than move its bytes: `products` of an m x k and a k x n matrix, each as a sum of
+// The limit of a row that does more than move its bytes: `products` of an m x k and a k x n matrix, each as a sum of
 // `parts`, at the rate of the GPU's multiply-adds in f32 from registers, or of the best known product of such operands
 // on tensor cores.
 enum class product_rate { f32, tf32, bf16 };
@@ -80,19 +80,19 @@ struct product_work {
 // A call whose time is measured (bench/README.md).
 struct bench_row {
   sizes of;                                         // of the free extents that its tensors have
-  double target = 0;                                // the fraction of the limit that we aim at
+  double target = 0;                                // the fraction of the limit that is our aim
   dtype type = dtype::f32;                          // of the first tensor
   int64_t offset = 0;                               // elements past a boundary, of all tensors shaped as the first
   std::string variant = {};                         // forced; "": the candidate's own choice
-  std::map<std::string, dtype> tensors = {};        // that a call may lack, or have of several types
-  std::string note = {};                            // what its name ends with
-  std::map<std::string, std::string> scalars = {};  // that are not as usual
-  std::map<std::string, recipe> fills = {};         // of inputs that are not to be uniform in [-8, 8)
+  std::map<std::string, dtype> tensors = {};        // optional tensors that it has, and tensors of several types
+  std::string note = {};                            // end of its name
+  std::map<std::string, std::string> scalars = {};  // those without their usual value
+  std::map<std::string, recipe> fills = {};         // of inputs that are not uniform in [-8, 8)
   size_t form = 0;                                  // of the description's forms
-  std::string name = {};                            // what follows the operator in its name; "": type and extents
-  double target_us = 0;                             // the time that we aim at; 0: none
-  // The property whose first call of the case is timed and which judges that call; it must make the same call again
-  // from the same values. "": the case itself, by within-error-bound.
+  std::string name = {};                            // its name after the operator; "": type and extents
+  double target_us = 0;                             // the time that is our aim; 0: none
+  // The property whose first call of the case is timed. It also judges the call, and must make the same call again from
+  // the same values. "": the case itself, by within-error-bound.
   std::string property = {};
 };
 
@@ -100,18 +100,19 @@ struct bench_row {
 struct bench_part {
   std::string name;  // "rows 3 to 5"
   bench_row row;     // its sizes and tensors
-  // Where the values of its tensors lie in those of the whole call.
+  // The place of its tensors' values in those of the whole call.
   struct box {
     std::string tensor, from;
     std::vector<int64_t> begin, shape;  // by dimension of `from`
-    int64_t at = 0;                     // element of `tensor` that the box's values begin at
+    int64_t at = 0;                     // element of `tensor` at which the box's values begin
   };
   std::vector<box> boxes;
 };
-// Where part p of `count` is taken, 0 to `last`: of more than two parts the first two at the ends, the others drawn.
+// Returns the place of part p of `count`, 0 to `last`: the first two of more than two parts are at the ends, the others
+// are drawn.
 int64_t place_of_part(int p, int count, int64_t last, uint64_t seed, uint64_t dimension);
 
-// A line to be fitted to the times of rows, over what each has of something.
+// A line that is fitted to the times of rows, over a number that each row has.
 struct bench_line {
   std::string name, per;
   std::function<std::optional<double>(const bench_row&)> at;  // none: the row is not of this line
@@ -125,9 +126,9 @@ struct bench_list {
   std::vector<bench_line> lines = {};
   // An input that lists slices of the extent of its own name, each once: a call reads these slices only.
   std::string selection = {};
-  // The property that judges rows which name none.
+  // The property that judges rows without one of their own.
   std::string property = "within-error-bound";
-  // Parts to be judged in place of slices, `count` of them as the seed draws them; null: slices.
+  // Returns the parts to judge in place of slices, `count` of them, drawn by the seed; null: slices.
   std::function<std::vector<bench_part>(const bench_row&, uint64_t seed, int count)> parts = nullptr;
   std::function<product_work(const bench_row&)> work = nullptr;  // null: the limit is to move the bytes
   std::string steps = {};                                        // the extent by whose size times are also divided
@@ -135,9 +136,9 @@ struct bench_list {
 
 // A call of both passes as two calls, for candidates with a reserve (abi/candidate_reserve.h).
 struct split_call {
-  std::string scalar, both, forward, backward;              // which pass a call is, and its values
-  std::vector<std::string> of_forward;                      // outputs; all others are of the backward call
-  std::vector<std::pair<std::string, std::string>> handed;  // of these the input of the backward call that each becomes
+  std::string scalar, both, forward, backward;  // the scalar that selects the pass, and its values
+  std::vector<std::string> of_forward;          // outputs of the forward call; all others belong to the backward call
+  std::vector<std::pair<std::string, std::string>> handed;  // output -> input of the backward call
 };
 
 struct description {
@@ -150,7 +151,7 @@ struct description {
   // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing depends
   // on these.
   std::function<void(trial_case&)> mend = nullptr;
-  bool lists_all_tensors = false;  // cases list all tensors of their form: one that is not there has no elements
+  bool lists_all_tensors = false;  // cases list all tensors of their form; an absent one has no elements
   std::optional<split_call> split = {};
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
@@ -165,11 +166,12 @@ void describe_operator(description d);
 struct description_registration {
   explicit description_registration(description d) { describe_operator(std::move(d)); }
 };
-const description* find_description(std::string_view op);  // null where there is none
+const description* find_description(std::string_view op);  // null if there is none
 
 // Returns the value that is passed for a scalar with this text; NaN if it is no value of the scalar.
 double passed_value(const scalar_info& s, const std::string& text);
-// The scalars of a case's call by name and value, in the form's order. usage_error where a value is none of the names.
+// Returns the scalars of a case's call by name and value, in the form's order. Throws usage_error if a value is none of
+// the names.
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
 
 // Returns the sizes of a case's extents by its tensors; the first tensor with an extent determines it. Extents that no

@@ -1,5 +1,5 @@
-// Random choices of a generator, from RapidCheck's splittable generator: the same seed draws the same case everywhere,
-// provided no statement draws twice, for the order in which the arguments of a call are evaluated is the compiler's.
+// Random choices of a generator, from RapidCheck's splittable generator. The same seed draws the same case everywhere,
+// provided no statement draws twice: the compiler chooses the order in which the arguments of a call are evaluated.
 #pragma once
 
 #include <rapidcheck/Random.h>
@@ -38,14 +38,14 @@ class draw {
   int64_t index_;
 };
 
-// `extent` is one of the target's, by its place. Extents that break kernels, at most `most`: the target's dispatch
-// boundaries and tiles and their neighbours, warp and block sizes and theirs, powers of two and theirs, primes, 1, and
-// small numbers.
+// Returns extents that break kernels, at most `most`: the target's dispatch boundaries and tiles, warp and block sizes,
+// powers of two, the neighbours of all of these, primes, 1, and small numbers. `extent` is the number of one of the
+// target's extents.
 std::vector<int64_t> critical_extents(const target& t, int64_t most, size_t extent = 0);
-// One of them, or any number up to `usual` (small numbers often).
+// Draws one of them, or any number up to `usual` (small numbers often).
 int64_t draw_extent(draw& d, const target& t, int64_t usual, int64_t most, size_t extent = 0);
-// An extent within the range that the target's dispatch gives to variant `i % variants` (its edges often), at most
-// `most`; falls back to draw_extent where that range starts beyond `most`.
+// Draws an extent within the range that the target's dispatch gives to variant `i % variants` (its edges often), at
+// most `most`; falls back to draw_extent if that range starts beyond `most`.
 int64_t draw_extent_of_variant(draw& d, const target& t, int64_t i, int64_t most, size_t extent = 0);
 
 }  // namespace warpcheck::engine

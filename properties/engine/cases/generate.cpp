@@ -15,16 +15,15 @@ namespace {
 
 constexpr int64_t k_most_draws = 1000;
 
-// Sizes at which code without published boundaries may change its path, with the neighbours that generators add: beyond
-// what 16, 17 or 20 bits count, and a length that is no power of two. Generators go up to these as far as their size
-// allows.
+// Sizes at which code without published boundaries may change its path; generators also try their neighbours. They
+// exceed 16, 17 and 20 bits, and one length is no power of two. A generator uses them as far as its size allows.
 constexpr int64_t k_usual_boundaries[] = {65536, 131072, 170000, 1 << 18, 1 << 19, 1 << 20};
 
-// By their place a seed is mixed with an element type. A new type comes last, so that seeds keep their cases.
+// A seed is mixed with the place of an element type in this list. New types come last, so that seeds keep their cases.
 constexpr dtype k_seeded_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::f64,  dtype::i32,  dtype::i64,
                                     dtype::u8,  dtype::u16,  dtype::u32, dtype::e4m3, dtype::e5m2, dtype::i8};
 
-// A technique that the candidate does not have is asked for in vain: the case is for its own dispatch.
+// If the candidate lacks the technique that the case forces, the case is for the candidate's own dispatch.
 void take_own_dispatch(const target& t, trial_case& c) {
   const auto forced = c.knobs.find("variant");
   if (forced != c.knobs.end() && std::none_of(t.variants.begin(), t.variants.end(),
@@ -38,7 +37,7 @@ bool fits(const trial_case& c, const target& t) {
   });
 }
 
-// Cuts the case to what the candidate offers; false where it is no case of the property then.
+// Reduces the case to what the candidate offers; returns false if it is no case of the property then.
 bool is_offered(const property& p, const target& t, trial_case& c) {
   if (t.offered.is_everything()) return true;
   std::vector<std::string> taken;
@@ -46,9 +45,9 @@ bool is_offered(const property& p, const target& t, trial_case& c) {
   return taken.empty() || !p.holds || p.holds(c);
 }
 
-// Some cases are launched in another way than usual; what surrounds a run must not change a bit.
+// Launches some cases in another way than usual; the circumstances of a run must not change a bit.
 void draw_launch(draw& d, trial_case& c) {
-  // Who chose a schedule or repetitions has a reason, often that the case is large.
+  // A property that chose a schedule or repetitions has a reason, often that the case is large.
   if (c.knobs.count("schedule") || c.knobs.count("repeat")) return;
   const int64_t way = d.between(0, 19);
   if (c.knob("device") != "cuda") {

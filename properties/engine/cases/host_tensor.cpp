@@ -37,7 +37,7 @@ npy_array read_array(const tensor_spec& spec) {
   return array;
 }
 
-// The part of an array that the tensor is. The array is kept: whoever asks for one part soon asks for another.
+// Copies the tensor's part of an array. The array stays loaded, because the next part is usually of the same array.
 void copy_part(const tensor_spec& spec, std::vector<std::byte>& into) {
   static std::string kept_name;
   static npy_array kept;

@@ -20,7 +20,7 @@
 namespace warpcheck::engine {
 namespace {
 
-// Integers of so few values are traits one by one.
+// An integer scalar of this few values has one trait for each value.
 constexpr double k_few_values = 16;
 constexpr std::string_view k_beside = " beside ", k_same = " same ";  // between the names of two tensors
 
@@ -35,7 +35,7 @@ std::vector<std::string> values_of(const scalar_info& s) {
   return values;
 }
 
-// A case's text for the scalar's value; a NaN is itself.
+// True if the scalar has this value in the case; NaN equals itself.
 bool is_value(const scalar_info& s, const trial_case& c, const std::string& value) {
   const auto given = c.knobs.find(s.name);
   const double own = passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
@@ -45,7 +45,7 @@ bool is_value(const scalar_info& s, const trial_case& c, const std::string& valu
 
 bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
 
-// True if the call has the tensor, be it of no elements where the case's sizes are 0.
+// True if the call has the tensor, even without elements if the case's sizes are 0.
 bool is_listed(const trial_case& c, const std::string& name) {
   const tensor_spec* const t = c.find(name);
   return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);
@@ -82,7 +82,7 @@ void settle(const description& d, trial_case& c) {
   follow(c);
 }
 
-// The tensor whose memory this one has.
+// Returns the tensor whose memory this one shares.
 std::string owner_of(const trial_case& c, const std::string& tensor) {
   const tensor_spec& t = c.at(tensor);
   return !t.in_place.empty() ? t.in_place : t.same.empty() ? tensor : t.same;
@@ -121,7 +121,7 @@ std::vector<trial_case> of_other_values(const description& d, const trial_case& 
   for (const std::string& value : values) {
     trial_case other = c;
     set_knob(other, t.name, value);
-    reshape(d, other, sizes_of(d, c));  // a scalar may turn a shape
+    reshape(d, other, sizes_of(d, c));  // a scalar may transpose a shape
     found.push_back(std::move(other));
   }
   return found;
@@ -171,7 +171,7 @@ bool is_number(std::string_view text, int64_t& value) {
   return code == std::errc() && end == text.data() + text.size() && value > 0;
 }
 
-// Of any form of the operator.
+// Searches all forms of the operator.
 const tensor_info* find_tensor(const description& d, std::string_view name) {
   for (const call_form& form : d.forms)
     if (const tensor_info* t = form.find(name)) return t;
@@ -375,7 +375,7 @@ const trait_set* offer::missing(const trial_case& c) const {
 }
 
 bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken) {
-  // Each step takes at least one trait away, and may bring another: a scalar has some value.
+  // Each step removes at least one trait and may add another one, because a scalar always has some value.
   const size_t most_steps = 4 * o.lacks.size() + 4;
   for (size_t step = 0; step < most_steps; ++step) {
     const trait_set* const lacked = o.missing(c);
@@ -385,7 +385,7 @@ bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken
     for (const trait& t : *lacked)
       for (trial_case& other : without(c, t)) others.push_back(std::move(other));
     if (others.empty()) return false;
-    // The first that is offered, or the first of all.
+    // The first that is offered, or else the first of all.
     const auto offered =
         std::find_if(others.begin(), others.end(), [&](const trial_case& other) { return !o.missing(other); });
     c = std::move(offered == others.end() ? others.front() : *offered);

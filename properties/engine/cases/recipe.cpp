@@ -19,7 +19,7 @@ namespace {
 
 constexpr double k_infinity = std::numeric_limits<double>::infinity();
 
-// Order matters only for `kind`; the texts are the help of `warpcheck list --distributions`.
+// Only `kind` depends on the order; the texts are the help of `warpcheck list --distributions`.
 constexpr distribution_info k_distributions[] = {
     {"constant", "value", "ties everywhere; sums with a closed form"},
     {"integers", "seed,lo,hi", "exact sums"},
@@ -138,7 +138,7 @@ double normal(uint64_t seed, uint64_t a, uint64_t b) {
 
 uint64_t bit_mask(dtype type) { return size_of(type) == 8 ? ~0ull : (1ull << (8 * size_of(type))) - 1; }
 
-// For integer types the distributions that speak of a float format's limits use small integers.
+// For integer types, distributions that use a float format's limits use small integers.
 double largest(dtype type) { return is_float(type) ? reference::max_finite(type) : 100.0; }
 double smallest_normal(dtype type) { return is_float(type) ? reference::min_normal(type) : 1.0; }
 double smallest_subnormal(dtype type) { return is_float(type) ? reference::min_subnormal(type) : 1.0; }
@@ -380,12 +380,12 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
     return h % 16 == 0 ? values[(h >> 8) % std::size(values)] : normal(seed(0), r, c);
   }
   if (kind_ == k_half_ulp) {
-    // Below the middle by 2^-7 of half a step: in f32 for up to 16 digits still a number of its own.
+    // Below the middle by 2^-7 of half a step, which for up to 16 digits is still a separate number in f32.
     const double step = std::exp2(1 - std::min(a[1], 52.0)), place = std::floor(unit(draw(0)) / step);
     return (1 + place * step + step / 2 * (1 - 0x1p-7)) * (a.size() > 2 ? a[2] : 1);
   }
   if (kind_ == k_permutation) {
-    // c -> start + c step, a bijection modulo `count` where step has no common divisor with it.
+    // c -> start + c step, a bijection modulo `count` if step and count have no common divisor.
     const uint64_t count = std::max<uint64_t>(1, seed(1)), start = hash64(seed(0), r, 0) % count;
     uint64_t step = 1 + hash64(seed(0), r, 1) % count;
     while (std::gcd(step, count) != 1) ++step;
@@ -394,7 +394,7 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
   return std::nullopt;
 }
 
-// Distributions whose elements follow from their place.
+// Distributions whose elements follow from their position.
 std::optional<double> value_source::placed_value(int64_t row, int64_t col) const {
   const auto& a = recipe_.arguments;
   const double position = cols_ > 1 ? static_cast<double>(col) / static_cast<double>(cols_ - 1) : 0.0;

@@ -35,13 +35,13 @@ struct edit {
 struct distribution_info {
   std::string_view name;
   std::string_view parameters;  // "seed,lo,hi": names for help texts; a trailing '?' marks what may be left out
-  std::string_view purpose;     // what it is chosen to break
+  std::string_view purpose;     // the fault that it is meant to find
 };
 std::span<const distribution_info> distributions();
 
 struct recipe {
   std::string distribution = "constant";
-  std::vector<double> arguments;  // seeds are integers up to 2^53; npy: none, or where in the array the tensor begins
+  std::vector<double> arguments;  // seeds are integers up to 2^53; npy: none, or the first element's place
   std::string path;               // npy only: the file and the SHA-256 of its bytes
   std::string sha256;
   std::vector<edit> edits;

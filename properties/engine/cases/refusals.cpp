@@ -12,7 +12,7 @@
 namespace warpcheck::engine {
 namespace {
 
-// Dimensions whose size the extent is a factor of.
+// The dimensions that have the extent as a factor.
 void refuse_negative(trial& t, const description& d, const std::string& extent) {
   const trial_case& c = t.the_case();
   sizes of = sizes_of(d, c);
@@ -42,9 +42,9 @@ void refuse_tensor(trial& t, const call_form& form, size_t i) {
   if (s.is_input) return;
   for (size_t j = 0; j < i; ++j) {
     const tensor_spec& other = c.tensors[j];
-    if (other.elements() == 0) continue;  // it is not there
+    if (other.elements() == 0) continue;  // absent
     const auto step = static_cast<int64_t>(size_of(other.type));
-    // In place is legal for an input of the same extents and type: that alone is no call to refuse.
+    // In-place use is legal for an input of the same extents and type, so it must not be refused.
     const bool is_alike = other.is_input && other.shape == s.shape && (s.shape.size() > 1 || other.type == s.type);
     if (!is_alike) {
       t.expect_refusal(name + " lies in " + other.name, [i, j](auto& v) { v[i].data = v[j].data; });
@@ -62,7 +62,7 @@ void refuse_tensor(trial& t, const call_form& form, size_t i) {
   }
 }
 
-// Beyond what the description allows: the code after the last, a number beyond either end, no number at all.
+// Values beyond the description: the code after the last, a number beyond either end, NaN.
 std::vector<std::string> illegal_values(const scalar_info& s) {
   if (!s.is_passed) return {};
   if (!s.names.empty()) return {fmt::format("{}", s.names.size())};
@@ -79,7 +79,7 @@ std::vector<std::string> illegal_values(const scalar_info& s) {
 void refuse_workspaces(trial& t, workspace_size given) {
   const trial_case& c = t.the_case();
   for (size_t i = 0; i < c.tensors.size(); ++i) {
-    // One byte less than one is none, of which the candidate takes its own.
+    // A workspace of one byte has no smaller size but none, and for none the candidate allocates its own.
     if (!c.tensors[i].is_workspace() || c.tensors[i].elements() < 2) continue;
     const std::string& name = c.tensors[i].name;
     if (given == workspace_size::least) t.expect_refusal(name + " of a byte less", [i](auto& v) { --v[i].shape[0]; });

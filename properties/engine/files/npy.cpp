@@ -228,7 +228,7 @@ size_t parse_preamble(std::span<const std::byte> file, uint64_t total, const std
   return start + length;
 }
 
-// The name of an array of numpy.savez.
+// The name of an array in a file of numpy.savez.
 std::string array_name(const zip_member& m, const std::string& path) {
   constexpr std::string_view k_suffix = ".npy";
   if (!m.name.ends_with(k_suffix))
@@ -347,10 +347,10 @@ void write_npy(const std::string& path, const npy_array& array) {
                             : array.type == dtype::u32  ? "<u4"
                                                         : nullptr;
   if (!descr) throw usage_error(fmt::format("{}: {} is not written as .npy", path, name_of(array.type)));
-  // Of one dimension, Python's tuple still has a comma.
+  // Python's tuple of one element has a comma.
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                    fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
-  // The data begin at a multiple of 64 bytes, as NumPy has it.
+  // The data begin at a multiple of 64 bytes, as in NumPy's own files.
   constexpr size_t k_before = k_magic.size() + 4;
   header.append(63 - (k_before + header.size()) % 64, ' ');
   header += '\n';

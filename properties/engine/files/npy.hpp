@@ -1,5 +1,5 @@
-// A user's array: NumPy's .npy format, versions 1.0, 2.0 and 3.0 (NEP 1; numpy/lib/format.py), as far as a tensor of
-// this suite can hold it.
+// A user's array: NumPy's .npy format, versions 1.0, 2.0 and 3.0 (NEP 1; numpy/lib/format.py), for arrays that a tensor
+// of this suite can hold.
 #pragma once
 
 #include <cstddef>

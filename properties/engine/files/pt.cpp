@@ -149,7 +149,7 @@ class pickle_reader {
     stack_.push_back(found->second);
   }
 
-  // False at the end.
+  // Returns false at the end.
   bool step() {
     switch (const unsigned char code = take()) {
       case 0x80: take(); break;  // protocol

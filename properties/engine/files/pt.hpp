@@ -13,7 +13,7 @@
 
 namespace warpcheck::engine {
 
-// A tensor as a view of its storage, which lies in the file.
+// A tensor as a view of its storage in the file.
 struct pt_tensor {
   std::string name;  // its key in the dict; empty for a single tensor
   dtype type = dtype::f32;
@@ -28,7 +28,7 @@ bool is_pt(std::string_view path);
 // holds besides them; `name` stands for it in messages.
 std::vector<pt_tensor> parse_pt(std::span<const std::byte> file, const std::string& name);
 
-// Its elements, row after row, no gaps.
+// Returns the tensor's elements, row after row, without gaps.
 std::vector<std::byte> dense_bytes(const pt_tensor& t);
 
 }  // namespace warpcheck::engine

@@ -13,7 +13,7 @@ namespace warpcheck::engine {
 class sha256_hash {
  public:
   void update(std::span<const std::byte> data);
-  // 64 lower-case hexadecimal digits of everything seen; the object is spent afterwards.
+  // Returns the hash of everything seen, as 64 lower-case hexadecimal digits; the object must not be used afterwards.
   std::string hex_digest();
 
  private:

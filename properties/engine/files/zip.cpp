@@ -15,10 +15,10 @@ namespace {
 constexpr std::string_view k_end_of_directory = "PK\x05\x06", k_entry = "PK\x01\x02", k_local = "PK\x03\x04";
 constexpr size_t k_end_bytes = 22, k_entry_bytes = 46, k_local_bytes = 30;
 constexpr size_t k_most_comment = 65535;
-constexpr uint32_t k_in_zip64 = 0xffffffff;  // a size or place that stands elsewhere
+constexpr uint32_t k_in_zip64 = 0xffffffff;  // the size or offset is in the zip64 record
 constexpr uint64_t k_most_archive_bytes = uint64_t{4} << 30;
 
-// Parts of the file by offset; every function throws where it ends before them.
+// Reads parts of the file by offset; every function throws if the file ends before them.
 class zip_reader {
  public:
   zip_reader(std::span<const std::byte> file, const std::string& name) : file_(file), name_(name) {}
@@ -40,7 +40,7 @@ class zip_reader {
     return value;
   }
 
-  // Where the record begins that says where the directory is.
+  // The offset of the record that locates the directory.
   size_t end_of_directory() const {
     if (file_.size() >= k_end_bytes)
       for (size_t back = k_end_bytes; back <= std::min(file_.size(), k_end_bytes + k_most_comment); ++back)

@@ -35,7 +35,7 @@ arena::arena() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
 
 arena::arena(int descriptor) : descriptor_(descriptor) {
   map();
-  madvise(base_, k_capacity, MADV_DONTFORK);  // what a candidate forks has no part in it
+  madvise(base_, k_capacity, MADV_DONTFORK);  // processes that a candidate forks do not get the memory
 }
 
 arena::~arena() {

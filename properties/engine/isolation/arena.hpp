@@ -32,12 +32,12 @@ class arena {
   arena& operator=(const arena&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // The copy of a block: as many bytes from the start of the tensors.
+  // Returns the copy of a block: as many bytes from the start of the tensors.
   char* at(size_t offset) const { return base_ + k_tensors + offset; }
   size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - at(0)); }
   // True if the pointer lies in the memory for tensors.
   bool has(const void* p) const { return p >= at(0) && p < base_ + k_capacity; }
-  // Gives back the memory of a block.
+  // Returns the memory of a block to the system.
   void discard(size_t offset, size_t bytes) const;
 
   // Messages have numbers; an answer has the number of its request.
@@ -48,8 +48,8 @@ class arena {
   std::string read_answer(uint64_t number) const { return read(1, number); }
   bool has_answer(uint64_t number) const;
 
-  static constexpr size_t k_message = size_t{4} << 20;  // bytes, with its head
-  // Addresses, not memory: pages are taken where they are touched, so rows may lie many gigabytes apart.
+  static constexpr size_t k_message = size_t{4} << 20;  // bytes, including the head
+  // Address space, not memory: pages are taken when touched, so rows may be many gigabytes apart.
   static constexpr size_t k_capacity = size_t{1} << 38;
 
  private:

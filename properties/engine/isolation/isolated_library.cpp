@@ -38,7 +38,7 @@ bool g_is_isolating = false;
 std::vector<std::string> g_arguments;
 warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
 
-// Ends this process as the runner ended.
+// Ends this process in the same way as the runner ended.
 [[noreturn]] void die_as_runner(int status) {
   if (WIFSIGNALED(status)) {
     signal(WTERMSIG(status), SIG_DFL);
@@ -47,9 +47,9 @@ warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
   _exit(WEXITSTATUS(status));
 }
 
-// A block of the arena: a buffer and what lies around it.
+// A block of the arena: a buffer and its surroundings.
 struct arena_block {
-  size_t size, payload;  // bytes; where in it the buffer begins
+  size_t size, payload;  // bytes; offset at which the buffer begins
   int64_t damage = INT64_MIN;
 };
 
@@ -111,7 +111,7 @@ class runner_process {
   std::set<std::string> variants_;  // texts that outlive the call
 };
 
-// Between fork and exec.
+// Runs between fork and exec.
 [[noreturn]] void become_runner(const std::string& path, int descriptor, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
@@ -134,7 +134,7 @@ runner_process::~runner_process() {
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-// Returns the candidate's description. Of the process that this one was forked from, nothing is kept.
+// Returns the candidate's description. Nothing of the process that was forked remains in the runner.
 std::string runner_process::start() {
   arena_ = std::make_unique<arena>();
   blocks_.clear();
@@ -153,7 +153,7 @@ std::string runner_process::start() {
 }
 
 std::string runner_process::wait_for_answer() {
-  // A candidate that stops itself has not answered: its time goes on.
+  // A candidate that stops itself has not answered; its time limit continues.
   for (bool is_answered = false; !is_answered; is_answered = arena_->has_answer(message_)) {
     int status = 0;
     while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) continue;
@@ -170,7 +170,7 @@ std::string runner_process::exchange(const std::string& bytes) {
   return wait_for_answer();
 }
 
-// Sends what is queued. The answer's values are those that the requests have.
+// Sends the queued requests. The answer has the values that these requests return.
 tape_reader runner_process::ask() {
   const std::string answer = exchange(queued_.bytes());
   queued_.clear();
@@ -206,7 +206,7 @@ size_t runner_process::free_place(size_t size) const {
 
 void* runner_process::alloc(size_t bytes, size_t misalign, size_t element) {
   tape_writer& out = queue(request::alloc);
-  // An address right behind the buffer, or before it, still belongs to it.
+  // An address directly before or after the buffer still belongs to it.
   const size_t payload = k_block_alignment + misalign;
   const size_t size = (payload + bytes + 2 * k_block_alignment - 1) / k_block_alignment * k_block_alignment;
   const size_t begin = free_place(size);
@@ -224,7 +224,7 @@ void runner_process::release(void* p) {
   if (b == blocks_.end() || owner_ != getpid()) return;
   queue(request::release).put(id_of(b));
   if (b->second.size > k_discarded) {
-    is_usable_ = ask().take<int32_t>() != 0;  // it may be about to read the block
+    is_usable_ = ask().take<int32_t>() != 0;  // the runner may be about to read the block
     arena_->discard(b->first, b->second.size);
   }
   blocks_.erase(b);
@@ -352,7 +352,7 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
   call.used_variant = has_used ? variants_.insert(used).first->c_str() : nullptr;
   picked_ = answer.take_text();
   last_call_ = &call;
-  // As if the call had changed them here.
+  // As if the call had changed the controls in this process.
   restore_floating_point_controls(answer.take<unsigned>() & k_floating_point_controls);
   const auto touched = answer.take<uint64_t>();
   const auto offset = answer.take<int64_t>();
@@ -362,14 +362,14 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
   return status;
 }
 
-// ---- the functions of a device, which know their runner by a number alone ----
+// ---- functions of a device, which know their runner only by a number ----
 
 constexpr size_t k_most_runners = 16;
 std::unique_ptr<runner_process> g_runners[k_most_runners];
 bool g_has_guard_pages[k_most_runners];
 const warpcheck_device_api* g_apis[k_most_runners];
 
-// What the device of a runner can do.
+// Features of the device of a runner.
 struct runner_features {
   warpcheck_device device;
   bool renews;

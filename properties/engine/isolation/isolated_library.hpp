@@ -11,11 +11,11 @@
 namespace warpcheck::engine {
 
 // From now on, candidates that are not ours run in runners, in this process and those forked from it, and the memory of
-// these processes is hidden from the runners. Candidates for cuda stay in process. `arguments`: what the command gets
-// behind the device and the library's path when it becomes a runner.
+// these processes is hidden from the runners. Candidates for cuda stay in the process. `arguments`: further arguments
+// of the command when it becomes a runner, after the device and the library's path.
 void isolate_candidates(std::vector<std::string> arguments);
 bool is_isolating();
-// The device for which runners are started from now on. A process has one.
+// Sets the device for which runners are started from now on. A process has one.
 void set_runner_device(warpcheck_device device);
 
 // The library of a runner. Its device interface works on copies of the tensors: the runner reads them at a call, and

@@ -62,13 +62,13 @@ const warpcheck_device_api& api_for(const candidate_library& library, warpcheck_
   return brings ? *library.api() : cpu_device_api();
 }
 
-// A buffer of the candidate's device, and what of it the judge reads.
+// A buffer of the candidate's device, and the parts of it that the judge reads.
 struct buffer {
   char* memory = nullptr;
   std::map<size_t, size_t> seen;  // offset -> bytes
 };
 
-// A call as the candidate gets it.
+// A call in the form in which the candidate gets it.
 struct received_call {
   std::vector<std::vector<int64_t>> numbers;
   std::vector<DLTensor> tensors;
@@ -88,7 +88,7 @@ class server {
 
   std::string description() const { return description_of(library_, *api_).dump(); }
 
-  // Does what the bytes ask for, in their order.
+  // Executes the requests in `bytes`, in their order.
   std::string answer(std::string bytes) {
     tape_reader in(std::move(bytes));
     tape_writer out;
@@ -185,7 +185,7 @@ class server {
   void take_tensor(tape_reader& in, received_call& c) {
     auto tensor = in.take<DLTensor>();
     const auto id = in.take<uint64_t>();
-    // `data` counts from the buffer, or is no address of one.
+    // `data` is an offset in the buffer, or no address of one.
     if (id != UINT64_MAX) tensor.data = at(id).memory + reinterpret_cast<intptr_t>(tensor.data);
     for (int64_t** const numbers : {&tensor.shape, &tensor.strides}) {
       const auto count = in.take<int32_t>();
@@ -241,8 +241,8 @@ class server {
       touch = until_a_page_is_touched(make);
     else
       make();
-    if (getpid() != self) _exit(0);                            // the candidate has forked, and this is its child
-    if (fcntl(k_arena_descriptor, F_GETFD) < 0) std::abort();  // it closed what it did not open
+    if (getpid() != self) _exit(0);                            // the candidate has forked, and this is the child
+    if (fcntl(k_arena_descriptor, F_GETFD) < 0) std::abort();  // it closed a descriptor that it did not open
     const unsigned after = floating_point_controls();
     restore_floating_point_controls(controls);
     std::fflush(nullptr);
@@ -336,7 +336,7 @@ std::string answer_to(const std::function<std::string()>& request) {
   }
 }
 
-// What the candidate must not be able to do is tried first.
+// Fails if the judge's memory can be read; tried before the candidate is loaded.
 void check_memory_is_hidden() {
   const std::string path = fmt::format("/proc/{}/mem", getppid());
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -28,7 +28,7 @@ class tape_writer {
   std::string bytes_;
 };
 
-// Reads bytes that may be anything: every function throws std::runtime_error where there are too few.
+// Reads bytes that may be anything: every function throws std::runtime_error if there are too few.
 class tape_reader {
  public:
   explicit tape_reader(std::string bytes) : bytes_(std::move(bytes)) {}

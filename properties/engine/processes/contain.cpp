@@ -32,7 +32,7 @@ using steady = std::chrono::steady_clock;
 constexpr size_t k_tail_bytes = 2048;
 constexpr std::string_view k_mark = "\x1ewarpcheck\x1e";
 
-// Children that are no orphans: those before the outermost collector, and the live child processes of ours.
+// Children that are not orphans: those before the outermost collector, and our live child processes.
 std::set<pid_t> g_known_children;
 int g_collectors = 0;
 
@@ -60,7 +60,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the reader is gone or the candidate closed it: the reader sees that no report came
+    if (n <= 0) return;  // the reader is gone or the candidate closed it: the reader notices that no report came
     text.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -78,7 +78,7 @@ void become_contained(pid_t parent, int output) {
   dup2(output, STDERR_FILENO);
   if (null > STDERR_FILENO) close(null);
   if (output > STDERR_FILENO) close(output);
-  setvbuf(stdout, nullptr, _IOLBF, 0);  // a dying process keeps no output back
+  setvbuf(stdout, nullptr, _IOLBF, 0);  // a dying process loses no output
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   // When memory runs out the kernel shall choose the candidate's process, not the parent.
@@ -121,8 +121,7 @@ case_report dead_case(const std::string& line, verdict v, std::string message) {
   return r;
 }
 
-// What a child sends: one letter, the length in 16 hexadecimal digits, and the text; less, or anything else, is no
-// message.
+// A child's message: one letter, the length in 16 hexadecimal digits, and the text. Anything else is no message.
 constexpr size_t k_head = 17;
 
 std::string frame(char kind, const std::string& text) { return fmt::format("{}{:016x}{}", kind, text.size(), text); }
@@ -237,7 +236,7 @@ void child_process::kill_and_reap() {
 }
 
 double child_process::seconds_in_line() const {
-  // Second field of schedstat, in nanoseconds; a kernel without it counts none.
+  // The second field of schedstat, in nanoseconds; 0 if the kernel counts none.
   std::ifstream file(fmt::format("/proc/{}/schedstat", pid_));
   int64_t running = 0;
   int64_t in_line = 0;
@@ -321,7 +320,7 @@ child_outcome run_in_child(const std::function<std::string()>& body, double time
       std::fputs(e.what(), stderr);
       std::abort();
     }
-    // A candidate may have forked: only the process that was asked answers.
+    // A candidate may have forked; only the original process answers.
     if (getpid() == self) write_all(ends[1], message);
   });
   close(ends[1]);

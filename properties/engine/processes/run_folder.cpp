@@ -44,7 +44,7 @@ folder_lock::~folder_lock() {
 void folder_lock::take(const std::string& folder) {
   fd_ = open((fs::path(folder) / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) throw environment_error(fmt::format("journal: cannot write to {}: {}", folder, std::strerror(errno)));
-  // The workers of a killed run die at once, but not before it.
+  // The workers of a killed run die soon, but not before it.
   constexpr std::chrono::seconds k_patience(5);
   const auto begin = steady::now();
   while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {

@@ -113,7 +113,7 @@ class supervisor {
  private:
   struct worker {
     child_process process;
-    journal_writer writer;  // used by the worker while it lives, by the parent for the case that ended it
+    journal_writer writer;  // used by the worker while it lives, then by the parent for the case that ended it
     journal_reader reader;
     size_t number = 0;
     int64_t in_flight = -1;   // position whose start is in the journal and whose end is not
@@ -124,11 +124,11 @@ class supervisor {
     double in_line = 0;       // seconds_in_line() then
   };
 
-  // A case that ended with a device that other workers used too.
+  // A case that ended together with a device that other workers used too.
   struct suspect {
     size_t worker;
     int64_t position;
-    case_report report;  // what it would get, were it to blame
+    case_report report;  // the verdict if the case is to blame
   };
 
   // Reads what earlier processes of this run have finished.
@@ -158,19 +158,20 @@ class supervisor {
     return !done_[static_cast<size_t>(position)] && i.index <= control_.last(i.job);
   }
 
-  // The first position from this one on that is to be run; plan_.positions() if there is none.
+  // Returns the first position from this one on that must run; plan_.positions() if there is none.
   int64_t wanted_from(int64_t position) const {
     while (position < plan_.positions() && !wanted(position)) ++position;
     return position;
   }
 
-  // What the worker has taken and is still to be run; -1: nothing.
+  // Returns the position that the worker has taken and not finished; -1: none.
   int64_t unfinished_of(const worker& w) const {
     const int64_t position = claims_.of(w.number);
     return position >= 0 && position < plan_.positions() && wanted(position) ? position : -1;
   }
 
-  // Starts the worker if there is something left for it: what another left unfinished, else what nobody has taken.
+  // Starts the worker if there is work left: a position that another worker left unfinished, or one that nobody has
+  // taken.
   void start(size_t number) {
     while (!unfinished_.empty()) {
       const int64_t position = unfinished_.back();
@@ -179,14 +180,14 @@ class supervisor {
     }
     if (wanted_from(claims_.next()) < plan_.positions()) return launch(number);
     if (alive_ > 0) return;
-    // Nobody is at work, so a position that is still wanted was lost with the code on trial.
+    // No worker is left, so a position that must still run was lost through the code on trial.
     const int64_t lost = wanted_from(0);
     if (lost == plan_.positions()) return;
     claims_.set_next(lost);
     launch(number);
   }
 
-  // `position`: what the worker runs first; -1: what it takes.
+  // `position`: the first one for the worker; -1: one that it takes.
   void launch(size_t number, int64_t position = -1) {
     worker& w = workers_[number];
     claims_.give(number, position);
@@ -243,7 +244,8 @@ class supervisor {
     }
   }
 
-  // Makes the case, whose line is then known, and runs it; another one where the property has nothing to judge in it.
+  // Makes the case, whose line is then known, and runs it; draws another one if the property has nothing to judge in
+  // it.
   case_report judge(worker& w, const run_plan::item& i, std::string& line) const {
     const job& j = plan_.jobs()[static_cast<size_t>(i.job)];
     const pid_t self = getpid();
@@ -268,14 +270,14 @@ class supervisor {
     }
   }
 
-  // What a case that was judged alone gets: a failure that nobody repeats is not forgotten.
+  // The report of a case that was judged alone. A failure that does not repeat is not dropped.
   void settle(case_report& report) const {
     if (!suspects_.empty() || explained_ || is_failure(report.result)) return;
     report = alone_->report;
     report.message += "; it did not fail alone, nor did what ran beside it";
   }
 
-  // Until a worker ends, a signal comes or the time is over.
+  // Waits until a worker ends, a signal comes or the time is over.
   void wait(int milliseconds) {
     std::vector<pollfd> ends;
     for (const worker& w : workers_)
@@ -300,7 +302,8 @@ class supervisor {
       is_corrupt = !read_or_end(w);
     }
     --alive_;
-    // Else what was overdue came just before the end, and what the worker had gone on to was not: that is run again.
+    // Otherwise the overdue case finished just before the end, and the next case of the worker was not overdue: that
+    // case runs again.
     const bool to_blame = is_corrupt || w.last == last;
     if (to_blame)
       bury(w, is_corrupt);
@@ -314,7 +317,7 @@ class supervisor {
       judge_suspects();
   }
 
-  // What the watchdog gives to what the worker is at; what is still being made has no elements yet.
+  // The time limit of the worker's current case; a case that is still being made has no elements yet.
   double limit(const worker& w) const {
     return time_limit(options_.timeout_seconds, w.in_flight < 0 ? "" : std::string_view(w.line));
   }
@@ -324,10 +327,10 @@ class supervisor {
     control_.set_leave(true);
   }
 
-  // Runs the next suspect with nobody beside it; after the last one all workers go on.
+  // Runs the next suspect with no other worker; after the last one all workers continue.
   void judge_suspects() {
     while (!suspects_.empty()) {
-      // The first one seen comes last, when it is known whether another one explains the failure.
+      // The first one comes last, when it is known if another one explains the failure.
       alone_ = std::move(suspects_.back());
       suspects_.pop_back();
       if (wanted(alone_->position)) return launch(alone_->worker, alone_->position);
@@ -345,7 +348,7 @@ class supervisor {
         output.starts_with("journal: "))
       throw journal_error(output);
     const bool making = w.in_flight < 0;
-    // Between two cases it may have been ordered to leave.
+    // Between two cases the worker may have been ordered to leave.
     const bool left = control_.leave() && WIFEXITED(w.process.status()) && WEXITSTATUS(w.process.status()) == 0;
     const int64_t taken = unfinished_of(w);
     if (making && (w.leaving || left || taken < 0)) return;
@@ -374,8 +377,8 @@ class supervisor {
     read(w);
   }
 
-  // Reads what the worker has written. False if some of that is no record, which only the code on trial can have
-  // written: it is cut off, and the worker is ended.
+  // Reads what the worker has written. Returns false if a part of it is no record, which only the code on trial can
+  // have written: that part is cut off, and the worker is ended.
   bool read_or_end(worker& w) {
     try {
       read(w);
@@ -507,10 +510,10 @@ class supervisor {
   std::vector<int64_t> unfinished_;  // positions that a worker had when it ended, through no fault of theirs
   int alive_ = 0;
   std::deque<suspect> suspects_;  // of one failure, in the order seen; while there are any, workers leave
-  std::optional<suspect> alone_;  // the one being judged with nobody beside it
+  std::optional<suspect> alone_;  // the one that runs with no other worker
   bool explained_ = false;        // one of this failure's suspects fails alone, too
   int64_t finished_ = 0, total_ = 0;
-  int64_t first_left_ = 0;  // positions of first cases that are not finished; -1 once the user knows of them
+  int64_t first_left_ = 0;  // unfinished positions of first cases; -1 once on_first_cases was called
   double worst_error_ratio_ = 0;
   const signal_watch signals_;
 };

@@ -35,7 +35,7 @@ struct progress {
   double cases_per_second = 0;  // of this process, without what a resumed run had already
   double worst_error_ratio = 0;
   double eta_seconds = 0;
-  int64_t failures = 0;  // that the results will name
+  int64_t failures = 0;  // failures that the results will contain
   // The case that has been running longest, and for how many seconds.
   std::string running;
   double running_seconds = 0;
@@ -47,16 +47,16 @@ struct supervise_options {
   int workers = 0;  // 0: one for each core that this process may use
   // For one case, generation included; large cases have more (contain.hpp, time_limit).
   double timeout_seconds = 60;
-  double time_budget_seconds = 0;  // 0: none; else the run ends then, and what was not started is not in the results
+  double time_budget_seconds = 0;  // 0: none; then the run ends, without the cases that have not started
   std::string journal_folder;      // empty: a temporary one, removed at the end
   bool resume = false;             // go on with the run whose journals are in the folder; an empty folder starts one
-  std::string fingerprint;  // what else makes the cases or their results: seed, candidate, size; compared by resume
-  int shard_index = 0;      // item g of all jobs' cases, in the order of run_plan, belongs to shard g % shard_count
+  std::string fingerprint;         // everything else that determines the results, such as the seed; compared by resume
+  int shard_index = 0;  // item g of all jobs' cases, in the order of run_plan, belongs to shard g % shard_count
   int shard_count = 1;
   // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
   // 0: never.
   int max_failures_per_job = 5;
-  bool fail_fast = false;  // the run ends with its first failure; what was not finished by then is not in the results
+  bool fail_fast = false;  // the run ends with its first failure; unfinished cases are not in the results
   // All workers use one device, and a failure of it may reach every one of them (a GPU's fault does, under NVIDIA's
   // MPS): a case that ends with the device, dies or hangs is judged again, alone, in a new process, and that verdict
   // counts. If none of these cases fails on its own, the first one keeps its first verdict.
@@ -99,16 +99,16 @@ struct job_result {
   std::map<std::string, int64_t> classes;         // class (classes.hpp) -> cases of it
   std::map<std::string, summed_note> notes;       // by name
   std::map<std::string, int64_t> combinations;    // classes and variant in one word -> cases
-  std::map<std::string, error_histogram> errors;  // variant, "several" or, of a candidate without variants, ""
+  std::map<std::string, error_histogram> errors;  // variant, "several", or "" for a candidate without variants
   std::map<std::string, ratio_histogram>
-      error_ratios;  // variant -> of cases that ran this one only, where reports have it
+      error_ratios;  // variant -> of cases that ran only this one, if reports have them
 };
 
 struct run_result_set {
-  std::vector<job_result> jobs;  // as given, after the job of regressions where there are any
+  std::vector<job_result> jobs;  // in the given order, after the job of regressions if there are any
   bool interrupted = false;      // by SIGINT or SIGTERM: everything finished is in the results
   bool out_of_time = false;      // time_budget_seconds ended the run
-  bool failed_fast = false;      // a failure did
+  bool failed_fast = false;      // a failure ended the run
   double seconds = 0;
 };
 

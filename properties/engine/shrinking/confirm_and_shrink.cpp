@@ -25,7 +25,7 @@ std::string line_of(const shrunk& s) {
   return nlohmann::json({to_json(s.report), format(s.smallest), s.runs}).dump() + "\n";
 }
 
-// How far a search in another process has come, which outlives that process: a file without a name, a line for each
+// The progress of a search in another process, which outlives that process: an unnamed file with a line for each
 // smaller case.
 class search_record {
  public:
@@ -41,12 +41,12 @@ class search_record {
     for (size_t done = 0; done < line.size();) {
       const ssize_t n = write(fd_, line.data() + done, line.size() - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // the case before this one is the smallest that is known
+      if (n <= 0) return;  // the case before this one is the smallest known
       done += static_cast<size_t>(n);
     }
   }
 
-  // The last whole line; nothing where there is none, or where the code on trial wrote there.
+  // The last whole line; nothing if there is none, or if the code on trial wrote into the file.
   std::optional<shrunk> last(const std::vector<knob_info>& knobs) const {
     std::string text;
     std::array<char, 1 << 16> buffer;
@@ -77,7 +77,7 @@ class confirmation {
   explicit confirmation(const confirm_options& options) : options_(options) {}
 
   case_report of(const case_report& failing, const trial_case& c) const {
-    // A hang costs its whole time each time.
+    // A hang takes its whole time limit each time.
     const int processes = failing.result == verdict::timeout ? 1 : 3;
     int tried = 0, failures = 0;
     case_report fresh;
@@ -104,7 +104,7 @@ class confirmation {
  private:
   bool stopped() const { return options_.stop && options_.stop(); }
   bool over() const { return stopped() || seconds_since(begin_) > options_.shrink_seconds; }
-  // Why no more is known.
+  // The reason why the search ended.
   std::string ending() const {
     return stopped() ? ", until it was interrupted"
                      : fmt::format(", until the {:g} s for it were over", options_.shrink_seconds);
@@ -123,7 +123,7 @@ class confirmation {
 
   case_report judged(const trial_case& c) const { return run_judged(options_.run, c, format(c)); }
 
-  // Nothing where the time is over first.
+  // Returns nothing if the time is over first.
   std::optional<case_report> contained(const trial_case& c) const {
     const auto run = [&](const trial_case& x) { return judged(x); };
     const auto end = [&] { return over(); };

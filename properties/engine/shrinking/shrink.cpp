@@ -44,7 +44,7 @@ class search {
   }
 
  private:
-  // Of a user's array the row that the worst element is of, which bisection from the end would find but by luck.
+  // Reduces a user's array to the row of the worst element, which bisection from the end finds only by luck.
   void narrow() {
     if (!report_.worst) return;
     const worst_element w = *report_.worst;
@@ -57,11 +57,11 @@ class search {
     }
   }
 
-  // Kept back from shrinking, so that the result has its neighbour.
+  // Runs reserved from shrinking, so that the result has its neighbour.
   static constexpr int k_reserve = 6;
 
   // True if the suite may run the case and print its line: the description allows it, the property has it, and the line
-  // reads back. What one of these throws on is no case.
+  // reads back. If one of these throws, it is no case.
   bool is_case(const trial_case& c) const {
     try {
       parse_case(format(c), knobs_of(c));
@@ -70,7 +70,7 @@ class search {
       return false;
     }
   }
-  // A candidate that does not offer the case may answer it as it likes, unless it was asked for such a case.
+  // A candidate that does not offer the case may answer it in any way, unless the original case was such a case.
   bool is_offered(const trial_case& c) const {
     const offer* const o = known_offer(c);
     return !o || !o->missing(c) || o->missing(now_);
@@ -85,7 +85,7 @@ class search {
     return s;
   }
 
-  // Whether the case fails alike: known, or found out by a run; nullopt if it is no case or there are no runs left.
+  // True if the case fails in the same way, known or by a new run; nullopt if it is no case or no runs are left.
   std::optional<bool> fails(const trial_case& c, int reserve, case_report* report = nullptr) {
     if (!is_case(c)) return std::nullopt;
     const std::string line = format(c);
@@ -111,7 +111,7 @@ class search {
     return true;
   }
 
-  // Takes steps of one kind until none is left that fails alike.
+  // Takes steps of one kind until no step fails in the same way.
   bool descend(steps (*kind)(const trial_case&)) {
     bool any = false;
     for (bool again = true; again && !spent(k_reserve);) {
@@ -127,7 +127,7 @@ class search {
 
   void settle() {
     for (bool again = true; again && !spent(k_reserve);) {
-      // Few steps each, so that they are not the ones that the limit of runs leaves out.
+      // A few steps each, so that the limit of runs does not leave these out.
       again = descend(simpler_layouts);
       again |= descend(simpler_knobs);
       again |= descend(simpler_fills);
@@ -146,7 +146,7 @@ class search {
     return any;
   }
 
-  // The smallest size of the axis, by bisection: right wherever a larger size never helps.
+  // Finds the smallest size of the axis by bisection, which is right if a larger size never helps.
   bool shorten(const axis& a, bool thorough) {
     const int64_t before = extent(now_, a);
     int64_t passes = -1;
@@ -170,7 +170,7 @@ class search {
     }
   }
 
-  // Sizes that bisection cannot see: a failure that comes and goes with the size.
+  // Tries sizes that bisection cannot find: failures that come and go with the size.
   void jump() {
     for (const axis& a : axes(now_)) {
       int64_t passes = 2;
@@ -190,7 +190,7 @@ class search {
     return failed && passed_.count(format(c));
   }
 
-  // The sizes one below that pass; to nothing at all only if asked for.
+  // Adds the sizes one below that pass; size 0 only if requested.
   void sizes_below(bool to_nothing, std::vector<std::string>& texts) {
     std::set<std::string> covered;
     for (const axis& a : axes(now_)) {
@@ -249,13 +249,13 @@ class search {
     return text;
   }
 
-  trial_case now_;      // the smallest case that fails alike so far
+  trial_case now_;      // the smallest case so far that fails in the same way
   case_report report_;  // its report
   const std::function<case_report(const trial_case&)>& run_;
   const std::function<bool(const trial_case&)>& holds_;
   const search_limits& limits_;
   int runs_ = 0;
-  std::map<std::string, bool> failed_;  // every case that ran: whether it failed alike
+  std::map<std::string, bool> failed_;  // every case that ran, and if it failed in the same way
   std::set<std::string> passed_;
 };
 

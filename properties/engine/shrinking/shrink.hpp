@@ -30,7 +30,7 @@ std::vector<trial_case> simpler(const trial_case& c);
 // `cases` whose values shrink by simpler(); those that do not hold are left out. For RapidCheck's own driver.
 rc::Gen<trial_case> with_shrinking(rc::Gen<trial_case> cases, std::function<bool(const trial_case&)> holds);
 
-// Enough for parse_case to know every knob of a case made from `c`.
+// Returns enough knobs for parse_case to know every knob of a case made from `c`.
 std::vector<knob_info> knobs_of(const trial_case& c);
 
 struct shrunk {
@@ -43,7 +43,7 @@ struct shrunk {
 struct search_limits {
   int max_runs = 200;                               // calls of `run`
   std::function<bool()> enough = {};                // true: `run` is not called again
-  std::function<void(const shrunk&)> smaller = {};  // is given every smaller case, as soon as it is found
+  std::function<void(const shrunk&)> smaller = {};  // called with every smaller case, as soon as it is found
 };
 
 // Looks for a smaller case with the same verdict as `failing`, which is the report of `c`. `holds` returns true if a

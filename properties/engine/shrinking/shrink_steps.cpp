@@ -20,10 +20,10 @@ bool is_fixed_knob(std::string_view name) { return name == "device" || name == "
 
 namespace {
 
-// --- The order: what is simpler ---
+// --- The order: which case is simpler ---
 
-constexpr int64_t k_small_matrix_elements = 8;  // so few values are written out one by one
-constexpr int64_t k_scan_elements = 1 << 20;    // beyond that, values are not searched for special ones
+constexpr int64_t k_small_matrix_elements = 8;  // so few values are listed one by one
+constexpr int64_t k_scan_elements = 1 << 20;    // special values are not searched beyond that
 
 double cost_of(double v) {
   if (std::isnan(v)) return std::signbit(v) ? 90.5 : 90;
@@ -50,14 +50,14 @@ double cost_of_knobs(const trial_case& c) {
   for (const auto& [name, value] : c.knobs)
     if (name != "schedule" && !is_fixed_knob(name)) cost += 1;
   if (!is_emulated(c)) return cost + (c.knobs.count("schedule") ? 1 : 0);
-  // One plain schedule is simpler than the default set, and any of these than a token.
+  // One plain schedule is simpler than the default set, and any of these is simpler than a token.
   const std::string schedule = c.knob("schedule");
   if (schedule == "fair") return cost;
   if (schedule == "greedy" || schedule == "reverse") return cost + 0.25;
   return cost + (schedule == "default" ? 0.5 : 0.75);
 }
 
-// Lexicographic.
+// Compared lexicographically.
 std::array<double, 8> cost_of(const trial_case& c) {
   std::array<double, 8> cost = {};
   for (const tensor_spec& t : c.tensors) {
@@ -78,7 +78,7 @@ std::array<double, 8> cost_of(const trial_case& c) {
 
 }  // namespace
 
-// An extent that only an optional tensor has is 0 in a case that leaves the tensor out.
+// An extent that only an optional tensor has is 0 if the case leaves the tensor out.
 int64_t extent(const trial_case& c, const axis& a) {
   const sizes of = sizes_of(*find_description(c.op), c);
   const auto size = of.find(a.front());
@@ -123,7 +123,7 @@ std::vector<std::string> parameters(const std::string& distribution) {
 
 bool is_array(const tensor_spec& t) { return t.fill.distribution == "npy"; }
 
-// Keeps the columns that a recipe names within a tensor of another shape.
+// Keeps the columns that a recipe names within a tensor of a new shape.
 void keep_recipe_inside(tensor_spec& t) {
   const std::vector<std::string> names = parameters(t.fill.distribution);
   for (size_t k = 0; k < std::min(names.size(), t.fill.arguments.size()); ++k) {
@@ -179,8 +179,8 @@ trial_case resized(const trial_case& c, const axis& a, int64_t n) {
   return r;
 }
 
-// Shapes follow from scalars, a transposed operand's from the one for transposition. The extents stay; a matrix that is
-// stored the other way round keeps its edits at the elements where they were.
+// Shapes follow from scalars, for example a transposed operand's. The extents stay; a matrix that is stored in the
+// other order keeps its edits at the same elements.
 trial_case with_knobs(const trial_case& c, std::map<std::string, std::string> knobs) {
   trial_case r = c;
   r.knobs = std::move(knobs);
@@ -243,7 +243,7 @@ recipe constant(double value) {
   return r;
 }
 
-// The values that special handling is for, one of each kind that the tensor holds, where they stand.
+// Returns the values that need special handling, one of each kind that the tensor holds, at their places.
 std::vector<edit> remarkable_values(const tensor_spec& t) {
   std::vector<edit> found;
   if (t.elements() > k_scan_elements) return found;
@@ -304,7 +304,7 @@ steps simpler_fills(const trial_case& c) {
       add_fill(s, c, t, constant(0));
       continue;
     }
-    // Whoever brings an array asks about its values.
+    // A user who brings an array asks about its values.
     if (is_array(x)) continue;
     if (x.fill.distribution != "constant") {
       with(constant(0));
@@ -349,7 +349,7 @@ trial_case part_of(const trial_case& c, size_t tensor, size_t dimension, int64_t
   trial_case part = resized(c, {std::string(name)}, n);
   std::vector<double>& at = part.tensors[tensor].fill.arguments;
   if (at.empty()) at = {0, 0};
-  // Of a vector, the one dimension is that of columns.
+  // The one dimension of a vector is that of columns.
   at[x.shape.size() == 2 ? dimension : 1] += static_cast<double>(begin);
   settle_memory(part);
   return part;
@@ -377,7 +377,7 @@ steps simpler_edits(const trial_case& c) {
       r.edits.erase(r.edits.begin() + static_cast<ptrdiff_t>(begin), r.edits.begin() + static_cast<ptrdiff_t>(end));
       add_fill(s, c, t, std::move(r));
     };
-    // All of them, then smaller and smaller parts (Zeller's delta debugging).
+    // First all of them, then smaller and smaller parts (Zeller's delta debugging).
     for (size_t part = n; part > 0; part /= 2)
       for (size_t begin = 0; begin < n; begin += part) without(begin, std::min(n, begin + part));
     for (size_t i = 0; i < n; ++i) {

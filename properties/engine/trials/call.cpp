@@ -85,7 +85,7 @@ DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::ve
     type.code = kDLFloat;
   else if (spec.type == dtype::i8 || spec.type == dtype::i32 || spec.type == dtype::i64)
     type.code = kDLInt;
-  // An input of no elements stands for one that is not there: a read of it is reported.
+  // A null pointer stands for an input without elements, so that a read of it is reported.
   void* const place = spec.is_input && spec.elements() == 0 ? nullptr : data;
   return {place, device, static_cast<int32_t>(shape.size()), type, shape.data(), strides.data(), 0};
 }

@@ -39,11 +39,11 @@ class prepared_call {
 std::string shortened(const std::string& text);
 std::string printable(std::string_view text);
 
-// Where the operator's tensors live.
+// Returns the device of the operator's tensors.
 DLDevice dl_device(const listed_operator& op);
 // Returns the distance, in elements, between neighbours in each dimension.
 std::vector<int64_t> strides_of(const tensor_spec& spec);
-// `shape` and `strides` outlive it.
+// `shape` and `strides` must outlive the result.
 DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::vector<int64_t>& shape,
                    std::vector<int64_t>& strides);
 

@@ -65,7 +65,7 @@ int dimension_of(const description& d, const trial_case& c, const tensor_spec& t
   return -1;
 }
 
-// How elements lie around one dimension of a tensor.
+// The layout of elements around one dimension of a tensor.
 struct sliced {
   int64_t outer = 1, inner = 1;
 
@@ -73,7 +73,7 @@ struct sliced {
     for (size_t k = 0; k < t.shape.size(); ++k)
       if (k != static_cast<size_t>(dimension)) (k < static_cast<size_t>(dimension) ? outer : inner) *= t.shape[k];
   }
-  // The element at a place of a slice of a tensor with so many slices.
+  // Returns the element at a place of a slice, in a tensor of this many slices.
   int64_t element(int64_t at, int64_t slice, int64_t slices) const {
     return (at / inner * slices + slice) * inner + at % inner;
   }
@@ -110,7 +110,7 @@ void require_same_slices(trial& t, const host_tensor& before, const host_tensor&
     }
 }
 
-// The case with as many slices as the list has, and the inputs that it needs.
+// Runs the case with as many slices as the list has, and with their inputs.
 run_result run_slices(trial& t, const description& d, std::string_view extent, const std::vector<int64_t>& list) {
   const trial_case& c = t.the_case();
   const trial_case other = resized(c, {std::string(extent)}, static_cast<int64_t>(list.size()));
@@ -158,10 +158,10 @@ property batch_invariance(std::string op, std::vector<dtype> types, std::string 
   p.needs_batch_invariance = true;
   p.generate = [generate = std::move(generate)](const target& t, draw& d) {
     trial_case c = generate(t, d);
-    c.knobs.erase("variant");  // which one runs may depend on the number of slices
+    c.knobs.erase("variant");  // the variant may depend on the number of slices
     c.knobs.erase("repeat");
     c.knobs["schedule"] = "fair";
-    // A few slices are many for a device of one multiprocessor.
+    // With one multiprocessor, a few slices already exceed the device.
     if (t.device == "emulated") c.knobs["sm"] = format_number(static_cast<double>(d.one_of({1, 2, 132})));
     if (t.device == "emulated") c.knobs["detect"] = "off";
     return c;

@@ -17,7 +17,7 @@ namespace warpcheck::engine {
 // Judges every output of a result by the operator's reference.
 using judge_outputs = std::function<void(trial&, const run_result&)>;
 
-// Gaps between the rows of matrices, and offsets, in some of the tensors.
+// Draws gaps between the rows of matrices, and offsets, for some of the tensors.
 void draw_gaps_and_offsets(draw& d, trial_case& c);
 
 // Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". Ignores row `but_row` of
@@ -25,11 +25,11 @@ void draw_gaps_and_offsets(draw& d, trial_case& c);
 void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,
                        int64_t but_row = -1);
 
-// The result has the same bits where no tensor has gaps or an offset.
+// Checks that the result has the same bits without gaps and offsets.
 void check_layout(trial& t, const judge_outputs& judge);
-// NaN throughout a row of the input changes no bit of another row's result.
+// Checks that NaN throughout a row of the input changes no bit of another row's result.
 void check_isolation(trial& t, std::string_view input, const judge_outputs& judge);
-// Slices of the extent have the same bits alone, in reverse order, and in a call of twice as many and one.
+// Checks that slices of the extent have the same bits alone, in reverse order, and in a call of twice as many and one.
 void check_batch_invariance(trial& t, std::string_view extent, const judge_outputs& judge);
 // Property batch-invariance of an operator for the slices of an extent, on the cases of `generate`.
 property batch_invariance(std::string op, std::vector<dtype> types, std::string extent,

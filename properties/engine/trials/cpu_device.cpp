@@ -21,8 +21,8 @@ constexpr size_t k_guard = 4096;
 constexpr size_t k_filled = size_t{256} << 20;
 constexpr unsigned char k_guard_byte = 0xa5;
 
-// [inaccessible page][guard][payload][guard][inaccessible page]; of the guards, the one on the side of the placement is
-// as short as the alignment allows.
+// [inaccessible page][guard][payload][guard][inaccessible page]. The guard on the side of the placement is as short as
+// the alignment allows.
 struct block {
   unsigned char *begin, *end;  // between the inaccessible pages
   size_t bytes;
@@ -37,7 +37,7 @@ std::string g_error;
 
 void* alloc(size_t bytes, size_t misalign, size_t) {
   const size_t open = (bytes + k_cpu_alignment + k_guard + k_page - 1) / k_page * k_page;
-  // Memory is taken where it is touched: rows many gigabytes apart leave the gaps between them to nobody.
+  // Pages are only taken when touched, so the gaps between rows that are many gigabytes apart cost no memory.
   void* const map = mmap(nullptr, open + 2 * k_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED || mprotect(static_cast<unsigned char*>(map) + k_page, open, PROT_READ | PROT_WRITE)) {
     g_error = std::strerror(errno);
@@ -94,7 +94,7 @@ void on_fault(int, siginfo_t* info, void*) {
         g_touch = {payload, at - static_cast<const unsigned char*>(payload)};
         siglongjmp(g_back, 1);
       }
-  sigaction(SIGSEGV, &g_before, nullptr);  // the instruction faults again, and whoever was there before sees it
+  sigaction(SIGSEGV, &g_before, nullptr);  // the instruction faults again, for the previous handler
 }
 
 }  // namespace

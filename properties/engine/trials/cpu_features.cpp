@@ -18,7 +18,7 @@ namespace {
 
 bool cpu_has_fma() {
 #ifdef CPU_FEATURE_ACTIVE
-  return CPU_FEATURE_ACTIVE(FMA);  // the C library's view, which GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA can take it from
+  return CPU_FEATURE_ACTIVE(FMA);  // the C library's value, which GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA can clear
 #else
   return __builtin_cpu_supports("fma");
 #endif

@@ -88,7 +88,8 @@ device_tensor::device_tensor(const tensor_spec& spec, const device_tensor& host)
   if (!whole()) poison_rows();
 }
 
-// A span too large to touch gets its poison where it will be looked at: rows and the start of the gaps behind them.
+// A span too large to touch gets its poison only at the bytes that are checked: rows, and the start of the gaps after
+// them.
 void device_tensor::poison_rows() {
   const size_t row_bytes = static_cast<size_t>(spec_.cols()) * size_of(spec_.type);
   for (int64_t r = 0; r < spec_.rows(); ++r) {
@@ -154,7 +155,7 @@ DLTensor device_tensor::view(DLDevice device) { return tensor_of(spec_, data_, d
 
 bool device_tensor::whole() const { return static_cast<int64_t>(bytes_) <= k_whole_span; }
 
-// Bytes of the gap behind a row that are checked.
+// Bytes of the gap after a row that are checked.
 size_t device_tensor::seen_gap(int64_t row) const {
   if (row < first_gap_ || row >= end_of_gaps_) return 0;
   const size_t gap = static_cast<size_t>(gap_) * size_of(spec_.type);

@@ -17,12 +17,12 @@ namespace warpcheck::engine {
 struct device_lost : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// Throws device_lost if that is why a call of the device failed, else environment_error.
+// Throws device_lost if the device failed permanently, otherwise environment_error with the reason.
 [[noreturn]] void device_failed(const warpcheck_device_api& api, const std::string& what);
 
 // Bytes from a tensor's first element to its last.
 size_t span_bytes(const tensor_spec& s);
-// The same to the last element of the tensor in its gaps, or of none (null).
+// The same, up to the last element of the guest tensor in its gaps, if any (null: none).
 size_t span_bytes(const tensor_spec& s, const tensor_spec* guest);
 // True if alignment leaves a gap between the end of the tensor's memory and the next inaccessible page, in which a read
 // past the end goes unseen.
@@ -34,11 +34,11 @@ void* allocate(const tensor_spec& s, const warpcheck_device_api& api, size_t byt
 // A tensor with the layout of its spec. Every function throws like device_failed.
 class device_tensor {
  public:
-  // In memory of its own, which is `lent` where that is not null: as long at least, and its owner's to release.
-  // `guest`: the tensor whose rows will lie in its gaps, or null.
+  // Uses memory of its own, or `lent` if that is not null: at least as long, and released by its owner. `guest`: the
+  // tensor whose rows will lie in the gaps, or null.
   device_tensor(const tensor_spec& spec, const warpcheck_device_api& api, unsigned char fill,
                 const tensor_spec* guest = nullptr, void* lent = nullptr);
-  // In the gaps of `host`, which was made for it and outlives it.
+  // Uses the gaps of `host`, which was made for it and outlives it.
   device_tensor(const tensor_spec& spec, const device_tensor& host);
   ~device_tensor() {
     if (has_own_memory_ && !is_lent_) api_->release(data_);
@@ -50,11 +50,10 @@ class device_tensor {
   const tensor_spec& spec() const { return spec_; }
   bool has_own_memory() const { return has_own_memory_; }
   size_t bytes() const { return bytes_; }  // of the memory
-  // Its elements become unwritten memory for the detector.
+  // Makes the elements unwritten memory for the detector.
   void forget() const;
   void write(const host_tensor& t);
-  // The rows, packed; `touched` gets where a gap between rows has changed, as an element offset, or
-  // -1.
+  // Returns the rows, packed. `touched` gets the element offset of a change in a gap between rows, or -1.
   host_tensor read(int64_t& touched) const;
   DLTensor view(DLDevice device);
 

@@ -59,7 +59,7 @@ bool is_made_by_property(const recipe& fill) {
          fill.arguments[2] == 0;
 }
 
-// Where the tensor lies, if not in memory of its own; "" else.
+// A sentence on the tensor's place, if it has no memory of its own; "" otherwise.
 std::string place_sentence(const tensor_spec& t) {
   if (!t.in_place.empty()) return fmt::format("Output {} lies in the memory of input {}.", t.name, t.in_place);
   if (!t.same.empty()) return fmt::format("Input {} is the same memory as input {}.", t.name, t.same);
@@ -81,7 +81,7 @@ std::string input_sentence(const tensor_spec& t) {
   return text + ".";
 }
 
-// The call that the property makes of the case, where it is not the case itself.
+// Sentences on the call that the property makes for the case, if it differs from the case.
 std::vector<std::string> related_sentences(const trial_case& c, const trial_case& call) {
   std::vector<std::string> changed;
   for (const auto& [name, value] : call.knobs)
@@ -159,7 +159,7 @@ explanation_section given(const explained_call& explained, const case_report& r)
   return s;
 }
 
-// For an operator that explains no calls: what the report has.
+// The report's facts, for an operator that explains no calls.
 explanation_section given(const case_report& r) {
   explanation_section s{"What the kernel gave", {}, {}};
   if (r.result > verdict::skipped) s.sentences.push_back("The verdict is " + failure_sentence(r));
@@ -175,7 +175,7 @@ explanation_section given(const case_report& r) {
   return s;
 }
 
-// The first step whose value the outputs show to be off by more than rounding; "" if all elements are within bounds.
+// The first step whose value, by the outputs, is off by more than rounding; "" if all elements are within bounds.
 std::string departing_step(const explained_call& explained) {
   const explained_row& values = explained.values;
   bool is_outside = false;
@@ -184,7 +184,7 @@ std::string departing_step(const explained_call& explained) {
   if (!is_outside) return "";
   const auto i = static_cast<size_t>(explained.element);
   for (const explained_step& t : values.steps) {
-    // A few times the rounding of plain arithmetic, or 2^-20, beside what the element itself may err by.
+    // A few times the rounding of plain arithmetic, or 2^-20, beside the element's own allowed error.
     const double rounding = std::max(8 * std::fabs(t.plain - t.exact), std::fabs(t.exact) * 0x1p-20);
     if (std::fabs(t.implied - t.exact) > rounding + values.bound[i])
       return fmt::format("The {} departs first: {} in place of {}.", t.what, number(t.implied), number(t.exact));
@@ -203,7 +203,7 @@ explanation_section departure(const explained_row& values) {
   return s;
 }
 
-// The calls that a property makes of a case, and which of them is explained.
+// The calls that a property makes for a case, and which of them is explained.
 struct observed {
   struct one {
     trial_case c;
@@ -212,8 +212,8 @@ struct observed {
   };
   std::optional<one> first, last, with_worst;
 
-  // The one that has the report's worst element; where the case fails for another reason, the last; where results
-  // differ, or the case passes without one, the first.
+  // The call with the report's worst element. If the case fails for another reason, the last call; if results differ,
+  // or the case passes without such an element, the first.
   const one* chosen(const case_report& r) const {
     const bool is_worst_wrong = r.result == verdict::violation && r.worst && !(r.worst->error <= r.worst->bound);
     const bool is_last = r.result > verdict::skipped && r.result != verdict::nondeterministic;
@@ -226,7 +226,7 @@ bool holds(const tensor_map& outputs, const worst_element& w) {
   const auto found = outputs.find(w.tensor);
   if (found == outputs.end() || found->second.spec.elements() == 0) return false;
   const host_tensor& t = found->second;
-  const int64_t cols = t.spec.cols(), at = w.row * cols + w.col;  // a place may be one in all of the tensor
+  const int64_t cols = t.spec.cols(), at = w.row * cols + w.col;  // all dimensions have this size or more
   if (at < 0 || at >= t.spec.elements()) return false;
   const double value = t.value(at / cols, at % cols);
   return value == w.actual || (std::isnan(value) && std::isnan(w.actual));
@@ -340,7 +340,7 @@ explanation explain(const trial_case& c, const case_report& r, double timeout_se
     e.sections.back().sentences.push_back(fmt::format("{} does not give the steps of its results.", c.op));
     return e;
   }
-  // What hung or died once does so again.
+  // A case that hung or died once does so again.
   const bool may_launch = r.result != verdict::timeout && r.result != verdict::crash;
   std::string why_not;
   for (const bool launches : {true, false}) {

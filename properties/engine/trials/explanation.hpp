@@ -18,7 +18,7 @@ namespace warpcheck::engine {
 // A step of a plain implementation, for one element.
 struct explained_step {
   std::string what;
-  double exact = 0, plain = 0;                                // its exact value, and what f32 arithmetic makes of it
+  double exact = 0, plain = 0;                                // its exact value, and its value in f32 arithmetic
   double implied = std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: nothing
 };
 
@@ -26,18 +26,18 @@ struct explained_step {
 struct explained_row {
   std::vector<double> exact, bound;          // of every element of the row
   std::string formula, numbers;              // of element i: in symbols, and with its numbers
-  std::string bound_formula;                 // why the bound is what it is
-  std::vector<reference::bound_term> terms;  // of which the bound is the sum; none where only one value passes
+  std::string bound_formula;                 // the reason of the bound
+  std::vector<reference::bound_term> terms;  // parts whose sum is the bound; none if only one value passes
   std::vector<explained_step> steps;
-  std::string departs;  // which step first departs, in words; empty where nothing does or nothing is known
+  std::string departs;  // the first step that departs, in words; empty if none does or none is known
 };
 
 // The call that is explained: its inputs and outputs by name, as the candidate had them.
 struct observed_call {
-  const trial_case& c;  // of a related call its own, whose knobs and shapes may not be the case's
+  const trial_case& c;  // a related call has its own, whose knobs and shapes may differ from the case's
   const tensor_map& inputs;
-  const tensor_map* outputs;   // null where the call gave none
-  const worst_element* worst;  // of these outputs, as the report names it; null where it names none of them
+  const tensor_map* outputs;   // null if the call returned none
+  const worst_element* worst;  // of these outputs, as the report names it; null if it names none of them
 };
 // One row of an output (or another list of numbers that the operator explains), and its call.
 struct explained_call {
@@ -47,7 +47,7 @@ struct explained_call {
   std::string item = "column";  // what its elements are counted by
   int64_t row = 0, element = 0;
   std::vector<double> input;       // drawn beside it; may be empty
-  std::vector<double> actual;      // empty where the call gave none
+  std::vector<double> actual;      // empty if the call returned none
   explained_row values;            // without exact values there is no explanation
   std::vector<std::string> about;  // sentences on the case
 };
@@ -59,7 +59,7 @@ struct row_call {
   const std::vector<double>& x;       // the row of the first input
   dtype output = dtype::f32;          // of the first output
   int64_t i = 0;                      // the element
-  const std::vector<double>& actual;  // the candidate's row; empty where the call gave none
+  const std::vector<double>& actual;  // the candidate's row; empty if the call returned none
 };
 using row_explainer = std::function<explained_row(const row_call&)>;
 
@@ -69,7 +69,7 @@ struct explainer_registration {
   explainer_registration(std::string op, row_explainer explainer);
 };
 
-// error / bound; 0 for the exact value, infinite where none is allowed.
+// error / bound; 0 for the exact value, infinite if no error is allowed.
 double share_of_bound(double actual, double exact, double bound);
 
 struct explanation_section {
@@ -80,7 +80,7 @@ struct explanation_section {
 
 struct explanation {
   std::vector<explanation_section> sections;
-  std::string departs;  // the sentence on the step that departs first; empty where none does or none is known
+  std::string departs;  // the sentence on the first step that departs; empty if none does or none is known
   // The row that is explained; empty if there is none.
   std::string output;
   int64_t row = 0, element = 0;

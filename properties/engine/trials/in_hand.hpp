@@ -11,12 +11,11 @@ namespace warpcheck::engine {
 
 struct in_hand_judge {
   std::string op;
-  std::string property;  // whose sentence it judges by, for the case's line
+  std::string property;  // the property whose sentence it judges by, for the case's line
   // Runs the case's own call once and judges its outputs on its own inputs.
   void (*check)(trial& t) = nullptr;
   // Completes a case with the given tensors from the values of its inputs: scalars that are not set, and, if no outputs
-  // were given, the mandatory ones. Throws usage_error for a call that `check` cannot judge. Null: there is nothing to
-  // complete.
+  // were given, the mandatory ones. Throws usage_error for a call that `check` cannot judge. Null: nothing is missing.
   void (*complete)(trial_case& c, const tensor_map& inputs, bool has_outputs) = nullptr;
 };
 
@@ -27,8 +26,8 @@ struct in_hand_registration {
 // Null: the operator's property within-error-bound judges any call.
 const in_hand_judge* find_in_hand_judge(std::string_view op);
 
-// Checks the trial's case: by the operator's judge if its inputs are somebody's arrays (`npy`), and the property takes
-// none itself; else by its property.
+// Checks the trial's case: by the operator's judge if its inputs are a user's arrays (`npy`) and the property accepts
+// none itself; otherwise by its property.
 void check_call(trial& t);
 
 // The values of all inputs of the trial's case, given or drawn.

@@ -31,7 +31,7 @@ std::string last_dl_error() {
   return text ? text : "unknown reason";
 }
 
-// The device interface that runs candidates of `device` which bring none of their own.
+// The device interface for candidates of `device` that have none of their own.
 const warpcheck_device_api* own_api(warpcheck_device device) {
   if (device == WARPCHECK_DEVICE_CPU) return &cpu_device_api();
   const std::string path = builtin_library(device == WARPCHECK_DEVICE_CUDA ? "cuda" : "emulated");
@@ -52,7 +52,7 @@ std::map<std::pair<std::string, std::string>, const listed_operator*>& named_ope
   return names;
 }
 
-// The operator of a library by its name, which has no ".op" where the operator is a formula.
+// Finds the operator of a library by its name; the name of a formula operator has no ".op" there.
 const listed_operator* find_listed(const candidate_library& library, std::string_view op, warpcheck_device device) {
   const listed_operator* const found = library.find(op, device);
   constexpr std::string_view k_formula = ".op";
@@ -168,8 +168,9 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
     library = std::move(made);
     return *library;
   }
-  // An absolute path, so that dlopen does not search the system's folders; all symbols now, so that a missing one is an
-  // error here and not a crash in the middle of a run; local, so that two candidates never share a symbol.
+  // Loads from an absolute path, so that dlopen does not search the system's folders; resolves all symbols now, so that
+  // a missing one is an error here and not a crash in the middle of a run; local, so that two candidates never share a
+  // symbol.
   void* handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw environment_error(fmt::format("candidate: '{}' does not load: {}", path, last_dl_error()));
   const auto get = reinterpret_cast<warpcheck_candidate_get_fn>(dlsym(handle, "warpcheck_candidate_get"));
@@ -260,7 +261,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     path = builtin_library(device_name);
     if (path.empty())
       throw environment_error(fmt::format("device {}: its candidate library is not part of this build", device_name));
-    // Where the process is sanitized, the sanitizers are the detector.
+    // In a sanitized process, the sanitizers are the detector.
     if (device == WARPCHECK_DEVICE_EMULATED) twin = __asan_init ? path : builtin_library("race");
   } else if (const auto named = named_libraries().find(name); named != named_libraries().end()) {
     path = named->second.path;
@@ -268,7 +269,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
     twin = twin_path(path);
   }
-  const bool has_runner = is_isolated && path != builtin_library("python");  // which has its interpreter
+  const bool has_runner = is_isolated && path != builtin_library("python");  // which starts its interpreter
   if (has_runner) set_runner_device(device);
   const candidate_library& library = candidate_library::load(path, has_runner);
   candidate c;
@@ -302,7 +303,7 @@ void set_builtin(const std::string& op, warpcheck_device device, const std::stri
 
 std::string builtin_library(std::string_view stem) {
   if (stem == "emulated" && __asan_init) stem = "asan";
-  // Every case opens its candidate: what was found once is not looked for again.
+  // Every case opens its candidate, so search results are kept.
   static std::map<std::string, std::string, std::less<>> known;
   if (const auto at = known.find(stem); at != known.end()) return at->second;
   std::error_code error;
@@ -326,7 +327,7 @@ bool can_renew_streams(const warpcheck_device_api& api) {
 }
 
 std::string cuda_problem() {
-  // Asked for each case; a device that was there and has failed since is the failure of a case.
+  // Asked for each case. If a device was present and has failed since, that is the failure of a case.
   static bool was_there = false;
   if (was_there) return "";
   const std::string path = builtin_library("cuda");

@@ -27,7 +27,7 @@ struct listed_variant {
   bool may_be_picked(int64_t size, size_t extent = 0) const;
 };
 
-// What an operator keeps between its passes (abi/candidate_reserve.h).
+// The functions of an operator with a reserve between its passes (abi/candidate_reserve.h).
 struct listed_reserve {
   std::function<int64_t(const warpcheck_call& call)> bytes;
   std::function<warpcheck_status(warpcheck_call& call, void* reserve, int64_t bytes)> run;
@@ -89,7 +89,7 @@ class candidate_library {
 struct candidate {
   const listed_operator* op = nullptr;
   const warpcheck_device_api* api = nullptr;
-  const listed_operator* instrumented_op = nullptr;  // race flavour; null where there is none
+  const listed_operator* instrumented_op = nullptr;  // race flavour; null if there is none
   const warpcheck_device_api* instrumented_api = nullptr;
 };
 

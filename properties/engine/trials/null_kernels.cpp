@@ -37,7 +37,7 @@ int64_t rows_of(const DLTensor& t) {
   return std::accumulate(t.shape, t.shape + t.ndim - 1, int64_t{1}, std::multiplies<>());
 }
 
-// A tensor as rows; none where the call breaks the contract.
+// A tensor as rows; none if the call breaks the contract.
 struct view {
   explicit view(const DLTensor& t)
       : data(static_cast<unsigned char*>(t.data) + t.byte_offset),
@@ -57,7 +57,7 @@ struct view {
   dtype type;
 };
 
-// Numbers that are right for no integer in particular are 0 there.
+// A number without a meaning as an integer becomes 0 in integer outputs.
 template <class Value>
 void fill(const view& y, bool integers_too, Value&& value) {
   for (int64_t r = 0; r < y.rows; ++r)
@@ -65,7 +65,7 @@ void fill(const view& y, bool integers_too, Value&& value) {
       store_bits(y.type, y.at(r, c), encode(y.type, is_float(y.type) || integers_too ? value(r, c) : 0.0));
 }
 
-// An output of its own for the call that a right kernel gets, without gaps.
+// A dense output for the call to the correct kernel.
 struct own_output {
   own_output(const DLTensor& like, DLDevice device) : tensor(like), strides(static_cast<size_t>(like.ndim), 1) {
     for (int32_t i = like.ndim - 1; i > 0; --i)
@@ -85,8 +85,8 @@ struct own_output {
   std::unique_ptr<void, decltype(&std::free)> memory{nullptr, std::free};
 };
 
-// What the built-in kernel answers as its first output, on the emulated device, row by row; nothing where the call
-// breaks the contract.
+// Returns the built-in kernel's first output, on the emulated device, row by row; nothing if the call breaks the
+// contract.
 std::vector<double> right_answer(const warpcheck_call& call, const std::string& op) {
   const auto is_none = [](const DLTensor* t) {
     return t == nullptr || t->data == nullptr ||
@@ -163,7 +163,7 @@ template <size_t Kind>
 warpcheck_status run(warpcheck_call* call) {
   constexpr bool k_is_previous = k_null_kernels[Kind] == "previous_output";
   null_kernel& me = *g_asked_for;
-  // Before anything is written: an output may lie in place of an input.
+  // Computed before anything is written, because an output may lie in place of an input.
   std::vector<double> next;
   if (k_is_previous) next = right_answer(*call, me.op);
   for (int32_t i = 0; i < call->num_outputs; ++i)
@@ -202,7 +202,7 @@ const listed_operator& null_operator(std::string_view kind, std::string_view op)
   if (!n.listed) {
     n.op = op;
     n.listed.emplace(table_of(k, d->op.c_str(), types_of(*d), std::make_index_sequence<std::size(k_null_kernels)>()));
-    n.listed->states = "plan";  // nothing is asked less of them than of ours
+    n.listed->states = "plan";  // they are judged as strictly as ours
   }
   g_asked_for = &n;
   return *n.listed;

@@ -17,8 +17,8 @@ inline constexpr std::string_view k_null_kernels[] = {"zeros",           "consta
 // As candidates they are called null:zeros, null:constant and so on.
 inline constexpr std::string_view k_null_prefix = "null:";
 
-// The operator's null kernel of this kind, which then answers calls until another one is asked for. usage_error where
-// there is no such kind or operator.
+// Returns the operator's null kernel of this kind, which answers calls until another one is requested. Throws
+// usage_error if there is no such kind or operator.
 const listed_operator& null_operator(std::string_view kind, std::string_view op);
 
 }  // namespace warpcheck::engine

@@ -26,7 +26,7 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr int64_t k_least_cases_of_property = 4;
-constexpr int64_t k_least_questions = 64;  // of which each property asks the same number
+constexpr int64_t k_least_questions = 64;  // each property asks the same share of them
 constexpr uint64_t k_seed = 1;
 constexpr int64_t k_most_elements = int64_t{1} << 14;          // of a drawn case
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
@@ -35,7 +35,7 @@ constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
 constexpr int64_t k_most_multiple = 256;
 constexpr size_t k_most_vain_answers = 300;
 
-// True if the call has an output with elements. Any candidate may answer another call: it is not called.
+// True if the call has an output with elements. A candidate may answer any other call, which is therefore not made.
 bool has_results(const trial_case& c) {
   return std::any_of(c.tensors.begin(), c.tensors.end(),
                      [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
@@ -49,10 +49,10 @@ bool is_usual(const trial_case& c, const trait& t) {
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
 }
 
-// True if a call of this size is answered; none where there is no such call to ask.
+// True if a call of this size is answered; nothing if no such call can be made.
 using size_answers = std::function<std::optional<bool>(int64_t size)>;
 
-// True if none of the sizes is answered otherwise.
+// True if the answer for all of these sizes is `expected`, as far as there is one.
 bool all_are(const size_answers& answers, bool expected, std::initializer_list<int64_t> sizes) {
   return std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return answers(size) != !expected; });
 }
@@ -66,7 +66,7 @@ int64_t answered_border(const size_answers& answers, int64_t refused, int64_t an
   return answered;
 }
 
-// The first size above `from` that is answered: one after the other at first, then by bisection.
+// Returns the first size above `from` that is answered: tried one by one at first, then by bisection.
 std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) {
   constexpr int64_t k_long = 4096, k_farthest = int64_t{1} << 16;
   const int64_t near = from < k_long ? k_most_multiple : 16;
@@ -77,7 +77,7 @@ std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) 
   return std::nullopt;
 }
 
-// False of a case that takes too long or too many addresses to be asked.
+// False for a case that takes too long or too many addresses for a question.
 bool can_be_asked(const trial_case& c) {
   double bytes = 0;
   for (const tensor_spec& s : c.tensors)
@@ -85,7 +85,7 @@ bool can_be_asked(const trial_case& c) {
   return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses;
 }
 
-// Which sizes a candidate refuses, as far as its answers beside a refused size show it.
+// The sizes that a candidate refuses, as far as its answers beside a refused size show.
 struct size_rule {
   std::optional<trait::kind_type> kind;
   int64_t size = 0;
@@ -102,7 +102,7 @@ size_rule upper_bound_of(const size_answers& answers, int64_t size) {
   return {};
 }
 
-// The rule by which this size is refused. It must foretell the answers on both sides of its border, not one alone: a
+// Returns the rule by which this size is refused. The rule must predict the answers on both sides of its border: a
 // candidate that refuses every seventh size has neither a least size nor a multiple.
 size_rule rule_of(const size_answers& answers, int64_t size) {
   const std::optional<int64_t> first = next_answered(answers, size);
@@ -111,7 +111,7 @@ size_rule rule_of(const size_answers& answers, int64_t size) {
   if (m > 1 && m <= k_most_multiple && a % m == 0 && all_are(answers, true, {a + 2 * m, a + 3 * m}) &&
       all_are(answers, false, {a - 1, a + m + 1, a + 2 * m - 1, a + 2 * m + m / 2, a + 3 * m + 1}))
     return {trait::not_multiple, m};
-  // A call of no elements may be answered by candidates that have a least size.
+  // A candidate with a least size may answer a call of no elements.
   const auto below = [&](int64_t other) { return std::clamp(other, std::min<int64_t>(size, 1), a - 1); };
   if (all_are(answers, true, {a + 1, a + 2, a + 3}) &&
       all_are(answers, false, {below(1), below(size / 2), below(size - 3), below(size - 2), below(size - 1), a - 1}))
@@ -124,7 +124,7 @@ class inquiry {
   inquiry(const target& t, offer known)
       : candidate_(open_candidate(t.candidate, t.op, t.device)), known_(std::move(known)) {}
 
-  // Learns of everything that keeps the case from being answered.
+  // Finds everything that keeps the case from being answered.
   void ask(trial_case c) {
     constexpr int k_most_reasons = 16;
     for (int i = 0; i < k_most_reasons; ++i) {
@@ -148,8 +148,8 @@ class inquiry {
     }
   }
 
-  // A refused call may have had several reasons. Each lack that is not stated is tried alone, by a call that has it and
-  // no other one.
+  // A refused call may have had several reasons. Each lack that is not stated is tried alone, by a call that has this
+  // trait and no other one.
   void ask_alone(const trial_case& c, const offer& stated) {
     constexpr int k_most_tries = 4;
     bool is_mistaken = false;
@@ -172,8 +172,8 @@ class inquiry {
     if (is_mistaken) forget_mistakes();
   }
 
-  // Sizes that drawn cases do not have, of one extent after the other; next() begins a question. No call is made that
-  // would take longer than k_most_seconds, if time grows in proportion to the extent.
+  // Asks about sizes that drawn cases do not have, one extent after another; next() begins a question. It makes no call
+  // that would take longer than k_most_seconds, if time grows in proportion to the extent.
   void ask_sizes(const std::function<void()>& next) {
     constexpr double k_most_seconds = 2;
     if (plainest_.op.empty()) return;
@@ -214,7 +214,7 @@ class inquiry {
     }
   }
 
-  // A call with all of these was answered: so the contents of a refused call must have been the reason.
+  // True if a call with all of these traits was answered: the reason of a refusal must then be the call's contents.
   bool is_answered(const trait_set& traits) const {
     return std::any_of(answered_.begin(), answered_.end(), [&](const trial_case& c) {
       return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
@@ -273,7 +273,7 @@ class inquiry {
     return others;
   }
 
-  // Extents of 1, as far as these are legal: several reasons may keep a case from being answered.
+  // Extents of 1, as far as these are legal, because several reasons may keep a case from being answered.
   static trial_case smallest(const trial_case& c) {
     const description& d = *find_description(c.op);
     trial_case small = c;
@@ -284,11 +284,11 @@ class inquiry {
     return small;
   }
 
-  // Makes a refused case plainer; the traits without any of which it would be answered.
+  // Makes a refused case plainer; returns the traits of which any one keeps it from being answered.
   trait_set least_refused(trial_case& c) const {
     trait_set needed;
     for (const trait& t : traits_of(c)) {
-      if (!has(c, t) || is_usual(c, t)) continue;  // or it went with another
+      if (!has(c, t) || is_usual(c, t)) continue;  // or it was removed together with another one
       const std::vector<trial_case> others = offered_without(c, t);
       if (others.empty()) continue;
       if (is_refused(others.front()))
@@ -298,14 +298,15 @@ class inquiry {
     }
     std::erase_if(needed, [&](const trait& t) { return !has(c, t); });
     if (!needed.empty()) return needed;
-    // The plainest case of all: one of its usual values is not offered.
+    // This is the plainest case, so one of its usual values is not offered.
     for (const trait& t : traits_of(c))
       for (const trial_case& other : offered_without(c, t))
         if (!is_refused(other)) return {t};
     return {};
   }
 
-  // True if the plainest case is refused, too, once it has an extent like this: what a call holds may be the reason.
+  // True if the plainest case is refused, too, once it has an extent like this; otherwise the call's contents may be
+  // the reason.
   bool is_confirmed(const trait& t) const {
     int64_t size = 0;
     switch (t.kind) {
@@ -320,19 +321,19 @@ class inquiry {
            is_refused(other);
   }
 
-  // The extent of a refused case that is no multiple, too small or too large. None where the sizes beside it show no
-  // such rule: then the refusal stands alone, and nothing follows for other calls.
+  // Returns the extent of a refused case that is no multiple, too small or too large. Nothing if the sizes beside it
+  // show no such rule: the refusal then stands alone, and nothing follows for other calls.
   trait_set refused_extent(const trial_case& c) {
     const sizes all = sizes_of(*find_description(c.op), c);
     bool is_known = false;
-    // An extent is to blame if its size alone has the plainest answered case refused.
+    // An extent is the reason if its size alone makes the candidate refuse the plainest answered case.
     if (!plainest_.op.empty())
       for (const auto& [name, size] : all) {
         if (answer_of_size(plainest_, name, size).value_or(true)) continue;
         is_known = true;
         if (trait_set found = rule_of_extent(plainest_, name, size); !found.empty()) return found;
       }
-    // Sizes of a candidate that answers nothing are not asked for without end.
+    // If a candidate answers nothing, the questions about sizes end.
     if (is_known || (answered_.empty() && answers_.size() > k_most_vain_answers)) return {};
     for (const auto& [name, size] : all)
       if (trait_set found = rule_of_extent(c, name, size); !found.empty()) return found;
@@ -346,7 +347,7 @@ class inquiry {
     return rule.kind ? trait_set{{*rule.kind, extent, "", rule.size * unit}} : trait_set();
   }
 
-  // Of which the extent is known to be a multiple; else 1.
+  // Returns the number of which the extent is known to be a multiple, or 1.
   int64_t known_multiple(const std::string& extent) const {
     int64_t multiple = 1;
     for (const trait_set& traits : known_.lacks)
@@ -355,11 +356,11 @@ class inquiry {
     return multiple;
   }
 
-  // True if the case is answered at another size of the extent; none where that is no call, or known not to be offered.
+  // True if the case is answered at another size of the extent; nothing if that is no call, or known not to be offered.
   std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
     if (size < 0) return std::nullopt;
     trial_case other = resized(c, {extent}, size);
-    // A tensor that the size gave elements to may be one that is not offered.
+    // A tensor to which the size gave elements may be one that is not offered.
     if (std::vector<std::string> taken; !bring_within(known_, other, taken)) return std::nullopt;
     const description& d = *find_description(c.op);
     if (!can_be_asked(other) || sizes_of(d, other)[extent] != size || !what_is_wrong(d, other, false).empty())
@@ -373,7 +374,7 @@ class inquiry {
   offer known_;
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
-  bool was_refused_ = false;          // a call that had something to do
+  bool was_refused_ = false;          // a call with something to do
   std::set<std::string> answered_forms_, refused_forms_;
   std::map<std::string, int> tries_alone_;  // by the text of the lack
   std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line

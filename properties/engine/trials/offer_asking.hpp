@@ -22,9 +22,9 @@ struct asked_offer {
   std::set<std::string> answered;  // of answered calls with elements: optional tensors, numbers, SCALAR=VALUE
 };
 
-// Asks calls like the cases of these properties, from question number `first` on, given what is known already.
-// `answered` is called before each question with its number and what is known by then, so that a question which ends
-// the process can be passed over. None where every call with elements was answered by unsupported.
+// Asks calls like the cases of these properties, from question number `first` on, given what is already known.
+// `answered` is called before each question with its number and the knowledge by then, so that a question that ends the
+// process can be skipped. Returns nothing if every call with elements was answered by unsupported.
 std::optional<asked_offer> ask_offer(const target& t, std::span<const property* const> properties, int64_t first,
                                      offer known, const std::function<void(int64_t question, const offer&)>& answered);
 

@@ -19,7 +19,7 @@ constexpr int64_t k_distinct_seeds = 1'000'000'000;
 
 bool is_variable(const tensor_spec& t) { return t.is_input && is_float(t.type) && t.elements() > 0; }
 
-// The number of values that every variable of the case is drawn from; 0: one has none to draw.
+// The number of values from which every variable of the case is drawn; 0: some variable is not drawn.
 double set_size(const trial_case& c) {
   double smallest = HUGE_VAL;
   for (const tensor_spec& t : c.tensors) {

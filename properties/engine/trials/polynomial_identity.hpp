@@ -1,10 +1,10 @@
-// Exact runs whose strength is known. Of some operators every output is a polynomial of the inputs, of a total degree
-// `degree`: of sums it is 1, of products of matrices 2. Such an operator runs on integers that are drawn independently
-// and uniformly from a set of S, so small that no sum is rounded. Let a candidate compute polynomials too, of at most
-// that degree, on each shape by the same operations whatever the values. If one of its polynomials is another than the
-// operator's, it gives the right value in a run with probability at most degree / S (Schwartz, "Fast probabilistic
-// algorithms for verification of polynomial identities", J. ACM 27(4), 1980, corollary 1), and in n runs with at most
-// (degree / S)^n. Property polynomial-identity takes the smallest n for which this is below 1e-9.
+// Exact runs of known strength. Every output of some operators is a polynomial of the inputs of total degree `degree`:
+// 1 for sums, 2 for matrix products. Such an operator runs on integers that are drawn independently and uniformly from
+// a set of S, so small that no sum is rounded. Let a candidate compute polynomials too, of at most that degree, on each
+// shape by the same operations whatever the values. If one of its polynomials differs from the operator's, it gives the
+// right value in a run with probability at most degree / S (Schwartz, "Fast probabilistic algorithms for verification
+// of polynomial identities", J. ACM 27(4), 1980, corollary 1), and in n runs with at most (degree / S)^n. Property
+// polynomial-identity takes the smallest n for which this is below 1e-9.
 #pragma once
 
 #include "properties/engine/cases/case.hpp"
@@ -15,12 +15,12 @@ namespace warpcheck::engine {
 // The note (case_notes.hpp) of the probability that a wrong polynomial passes the case.
 inline constexpr const char* k_wrong_polynomial = "wrong polynomial";
 
-// The runs of a case, or 0 if they would be too many: its floating-point inputs are integers of a set too small, or not
-// of the recipe `integers`.
+// Returns the number of runs of a case, or 0 if they would be too many: its floating-point inputs are integers of too
+// small a set, or do not have the recipe `integers`.
 int identity_runs(const trial_case& c, int degree);
 
-// Property polynomial-identity of an operator of this degree. `exact.generate` draws calls of which every sum is exact,
-// and `exact.check` requires the exact value of every element. Inputs that are no floating-point numbers stay the same
+// Property polynomial-identity of an operator of this degree. `exact.generate` draws calls whose sums are all exact,
+// and `exact.check` requires the exact value of every element. Inputs that are not floating-point numbers stay the same
 // in all runs.
 property polynomial_identity(property exact, int degree);
 

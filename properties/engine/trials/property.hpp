@@ -25,7 +25,7 @@ struct target {
   std::string device;
   std::string candidate = "builtin";
   dtype type = dtype::f32;
-  std::vector<std::string> extents = {"cols"};  // that the ranges and boundaries below are of
+  std::vector<std::string> extents = {"cols"};  // the extents of the ranges and boundaries below
   struct variant {
     std::string name;
     std::vector<warpcheck_range> ranges;  // by extent
@@ -54,8 +54,8 @@ struct property {
   bool may_break_contract = false;      // its cases may have scalars that the description does not allow
   // Percentage of the requested cases that is generated (at least one case), for properties with large cases.
   int share_percent = 100;
-  // The cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for; null where
-  // the property needs inputs of its own making.
+  // Returns the cases that judge a user's own input tensor (`--input`), one for each thing that a call can ask for;
+  // null if the property makes its own inputs.
   std::function<std::vector<trial_case>(const target&, const tensor_spec& input)> for_input;
   // Outputs that a candidate need not offer: a case that it answers with WARPCHECK_UNSUPPORTED is judged without them.
   std::vector<std::string> optional_outputs;
@@ -72,7 +72,7 @@ const property& find_property(std::string_view op, std::string_view name);
 const property* registered_property(std::string_view op, std::string_view name);
 std::vector<std::string> operators_with_properties();
 
-// Operators of a plug-in: the path of its library, which the command that replays a case names, too.
+// Operators of a plug-in: the path of its library, which the command that replays a case contains.
 void set_plugin(const std::string& op, const std::string& path);
 // Returns the shell command that repeats a case: `warpcheck replay 'LINE'`, with the plug-in of its operator.
 std::string replay_command(std::string_view line);

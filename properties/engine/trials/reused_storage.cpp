@@ -18,7 +18,7 @@ constexpr size_t k_calls = 11;          // more than the ten warm-up calls after
 constexpr int k_draws_for_a_seed = 50;  // recipes without a seed are fewer than half
 constexpr int64_t k_seeds = 1'000'000;
 
-// The place of the seed among the arguments of the recipe, or -1.
+// The index of the seed among the arguments of the recipe, or -1.
 int seed_argument(const recipe& r) {
   for (const distribution_info& info : distributions()) {
     if (info.name != r.distribution) continue;
@@ -32,7 +32,7 @@ int seed_argument(const recipe& r) {
   return -1;
 }
 
-// The case with one extent smaller, for each extent that can be.
+// Returns the case with one extent smaller, for each extent that can shrink.
 std::vector<trial_case> smaller_shapes(const trial_case& c) {
   std::vector<trial_case> found;
   for (const axis& a : axes(c))

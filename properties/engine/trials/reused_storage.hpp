@@ -19,14 +19,14 @@ namespace warpcheck::engine {
 // Device memory for the tensors of several calls, each tensor at the same address in all of them.
 class reused_memory {
  public:
-  // Every tensor gets as much as the largest of its name needs.
+  // Every tensor gets as much memory as the largest one of its name needs.
   explicit reused_memory(const std::vector<trial_case>& calls);
   ~reused_memory();
   reused_memory(const reused_memory&) = delete;
   reused_memory& operator=(const reused_memory&) = delete;
 
-  // The tensor's memory on the device, or null if the tensor is of none of the calls. `slot` numbers launches that are
-  // prepared at the same time. Throws as device_failed does.
+  // Returns the tensor's memory on the device, or null if the tensor belongs to none of the calls. `slot` numbers
+  // launches that are prepared at the same time. Throws like device_failed.
   void* at(const tensor_spec& spec, const warpcheck_device_api& api, size_t slot);
 
  private:
@@ -39,13 +39,13 @@ class reused_memory {
   std::map<std::tuple<const warpcheck_device_api*, size_t, std::string>, void*> memory_;
 };
 
-// Gives the tensor's recipe another seed below `seeds`, which follows from the old one and the number of the call. A
-// recipe without a seed stays.
+// Gives the tensor's recipe another seed below `seeds`, computed from the old one and the number of the call. A recipe
+// without a seed stays as it is.
 void reseed(tensor_spec& t, uint64_t call, int64_t seeds);
-// True if the values of an input follow from a seed, so that there is new data of the same kind.
+// True if the values of an input follow from a seed, so that new data of the same kind can be drawn.
 bool has_seeded_input(const trial_case& c);
-// The case and ten more calls: every other one has a smaller shape, where an extent can shrink, and all have values of
-// other seeds.
+// Returns the case and ten more calls: every other one has a smaller shape, if an extent can shrink, and all have
+// values of other seeds.
 std::vector<trial_case> calls_on_same_storage(const trial_case& c);
 
 // Property reused-storage of an operator: cases are generated as `usual` generates them, and each call is checked as

@@ -1,4 +1,4 @@
-// Explanations of operators with one input and one output, row by row: which row and which element of it.
+// Explanations of operators with one input and one output, row by row: chooses the row and its element.
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,8 @@ struct place {
   int64_t row = 0, element = 0;
 };
 
-// The report's worst element, else the element that lies furthest from its exact value, in shares of its bound.
+// Returns the place of the report's worst element, or else of the element furthest from its exact value, relative to
+// its bound.
 place place_of(const observed_call& call, const host_tensor& x, const host_tensor* y, const row_explainer& explainer) {
   const trial_case& c = call.c;
   if (call.worst && call.worst->tensor == first_output(c).name)

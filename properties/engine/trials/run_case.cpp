@@ -18,7 +18,7 @@
 namespace warpcheck::engine {
 namespace {
 
-// Bytes of memory that the host can still give.
+// Bytes of memory that the host has left.
 double free_memory() {
   std::ifstream file("/proc/meminfo");
   for (std::string name, unit; file >> name;) {
@@ -30,8 +30,8 @@ double free_memory() {
   return std::numeric_limits<double>::infinity();
 }
 
-// Memory is promised to whoever asks and taken where it is touched: what is too much ends the process, and others. Of
-// inputs the host has a copy beside the device's, of outputs what two launches gave.
+// The system promises memory to everybody and takes it when touched, so too large a case would end this and other
+// processes. The host has a copy of the inputs beside the device's, and the outputs of two launches.
 void skip_what_does_not_fit(trial& t, const trial_case& c) {
   constexpr double k_gib = 0x1p30;
   const bool on_host = c.knob("device") != "cuda";
@@ -97,7 +97,7 @@ case_report judge_case(const trial_case& c, bool with_ratios) {
   if (report.result == verdict::violation && is_a_chain(c, t.stated(), report.max_error_ratio))
     report.message += chain_text(c);
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
-  // What a candidate does not offer is no reason to leave the rest of the case unjudged.
+  // The rest of the case is judged although the candidate does not offer all of it.
   trial_case rest = c;
   std::erase_if(rest.tensors, [&](const tensor_spec& s) {
     return std::find(p.optional_outputs.begin(), p.optional_outputs.end(), s.name) != p.optional_outputs.end();

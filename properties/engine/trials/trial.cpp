@@ -82,7 +82,7 @@ void trial::give(host_tensor values) {
   inputs_.insert_or_assign(std::move(name), std::move(values));
 }
 
-// The values of a related call's input, made once for all launches of the call.
+// Returns the values of a related call's input, made once for all launches of the call.
 const host_tensor& trial::related_input(const tensor_spec& spec) {
   for (const auto& [known, values] : related_)
     if (known == spec) return *values;
@@ -112,8 +112,8 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
   related_.clear();
   agrees_in_bits_ = knobs.agree_in_bits;
   std::optional<run_result> first;
-  // The launch of the race detector. It is judged last, so that a wrong value is reported before a hazard; but results
-  // in memory that the next launch uses, too, do not last.
+  // The launch of the race detector. It is judged last, so that a wrong value is reported before a hazard, unless the
+  // next launch uses the same memory.
   struct {
     std::span<const launch_spec> members;
     std::unique_ptr<launch_group> launched;
@@ -196,7 +196,7 @@ std::vector<run_result> trial::results_of(const trial_case& c, std::span<const l
     const call_facts& call = launched.call(i);
     judge_call(c, how, call, launched.device());
     run_result& r = results.emplace_back();
-    // It took the call from memory of another alignment.
+    // The candidate accepted the call with memory of another alignment.
     if (call.status == WARPCHECK_UNSUPPORTED) continue;
     memory_facts memory = launched.memory(i);
     judge_memory(c, &how, memory, "during the call");
@@ -222,7 +222,7 @@ void trial::judge_hazards(const trial_case& c, const launch_spec& how, const dev
   decide(worst, how.schedule.empty() ? "" : "under schedule " + how.schedule, c, &how);
 }
 
-// Returns where the call was answered, or was not offered to memory of this placement.
+// Returns if the call was answered, or is not offered for memory of this placement.
 void trial::judge_call(const trial_case& c, const launch_spec& how, const call_facts& call,
                        const device_facts& device) {
   if (call.touched) judge_touch(c, &how, *call.touched);
@@ -232,7 +232,8 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
            &how);
   judge_hazards(c, how, device);
   if (call.status == WARPCHECK_UNSUPPORTED && how.placement == cpu_placement::flush) return;
-  // A candidate need not offer everything, such as argmax; a run in which it offers nothing proves nothing and fails.
+  // A candidate need not offer everything, such as argmax; but a run in which it offers nothing proves nothing and
+  // fails.
   if (call.status == WARPCHECK_UNSUPPORTED) {
     is_unsupported_ = true;
     if (c == case_ && known_offer(c))
@@ -244,7 +245,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
     decide(verdict::skipped, call.message, c, nullptr);
   }
   report_.device_failed = device.error.has_value();
-  // Most errors of a CUDA device stay with the process.
+  // Most errors of a CUDA device persist in the process.
   const std::string unusable = device.error ? fmt::format("; the {}", k_process_unusable) : "";
   if (call.status != WARPCHECK_OK)
     decide(verdict::error_return, fmt::format("{}: {}{}", status_text(call.status), shortened(call.message), unusable),
@@ -329,7 +330,7 @@ void trial::expect_refusal(const std::string& what, const change_tensors& change
   on_device(case_, [&] { try_refusal(what, change, changed ? *changed : case_); });
 }
 
-// True if the candidate takes the case's call as it is. The verdict is left as it was.
+// True if the candidate accepts the case's call unchanged. Does not change the verdict.
 bool trial::is_offered() {
   if (is_unsupported_) return false;
   const case_report before = report_;
@@ -343,7 +344,7 @@ bool trial::is_offered() {
 
 namespace {
 
-// What each tensor of a call is.
+// The text of each tensor of a call.
 std::vector<std::string> texts_of(const std::vector<DLTensor>& tensors) {
   std::vector<std::string> texts;
   for (const DLTensor& t : tensors)
@@ -364,7 +365,7 @@ void trial::try_refusal(const std::string& what, const change_tensors& change, c
     t.same.clear();
     t.beside.clear();
   }
-  // Of a candidate with a reserve the forward call alone, where the change is one of it.
+  // For a candidate with a reserve only the forward call, if the change concerns it.
   const bool is_forward = two_passes::fits(apart, *candidate_.op);
   if (is_forward && &call != &case_) return;
   if (is_forward) apart = two_passes::forward_case(apart);
@@ -433,7 +434,7 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
       report_.worst = w;
     }
   }
-  // One wrong element is enough for a kernel that computes nothing.
+  // One wrong element proves enough about a kernel that computes nothing.
   if (!j.accepted && case_.knob("candidate").starts_with(k_null_prefix)) throw trial_over{};
 }
 
@@ -474,7 +475,7 @@ void trial::decide(verdict v, std::string message, const trial_case& c, const la
 
 case_report trial::finish() {
   report_.is_every_schedule = proven_calls_ > 0 && unproven_calls_ == 0;
-  // What was seen before a call that the candidate does not offer counts.
+  // A finding before a call that the candidate does not offer counts.
   if (report_.result <= verdict::skipped && rejected_ > 0) {
     report_.result = verdict::violation;
     report_.message = fmt::format("{} of {} compared elements lie outside their bound", rejected_, report_.compared);

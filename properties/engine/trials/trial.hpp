@@ -30,7 +30,7 @@ namespace warpcheck::engine {
 class reused_memory;
 
 struct run_result {
-  tensor_map tensors;  // every output by name, but a workspace
+  tensor_map tensors;  // every output by name, except a workspace
   const host_tensor& at(std::string_view name) const;
   // In the first launch: the variant that the candidate reports as run, and the one that its dispatch publishes for the
   // call; empty if it reports none.
@@ -64,11 +64,11 @@ class trial {
   // The same for a related call (another variant, other input values). Inputs given in `replace` take the place of the
   // recipe's.
   run_result run(const trial_case& c, const tensor_map& replace = {});
-  // Checks calls of the case's kind in turn. Calls beyond the candidate's offer, and calls but the first of which the
-  // check has nothing to judge, are passed over. A message names the call, and after it `where`.
+  // Checks calls of the case's kind in turn. Skips calls beyond the candidate's offer, and, after the first, calls in
+  // which the check has nothing to judge. A message names the call, followed by `where`.
   void run_calls(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check,
                  std::string_view where = "");
-  // The same, the tensors of all calls in the same memory.
+  // The same, with the tensors of all calls in the same memory.
   void run_on_same_storage(const std::vector<trial_case>& calls, const std::function<void(trial&)>& check);
   // A call that breaks the contract: `change` changes the DLTensors of the case's call (in the case's order), and the
   // candidate must answer WARPCHECK_INVALID_ARGUMENT with a message and write nothing. A candidate that does not offer
@@ -129,17 +129,17 @@ class trial {
   trial_case case_;
   candidate candidate_;
   offer stated_;
-  reference::stated_sums sums_;  // that bounds are computed for while this trial lives
+  reference::stated_sums sums_;  // the order of sums for which bounds are computed while this trial lives
   case_report report_;
   tensor_map inputs_;
-  std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the related call that ran last
+  std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the last related call
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;
   bool keeps_nan_bits_ = false;
-  bool agrees_in_bits_ = true;                 // the present call must
-  int proven_calls_ = 0, unproven_calls_ = 0;  // of which every schedule is proven, or is not
-  reused_memory* memory_ = nullptr;            // that calls share
-  std::string which_call_;                     // of those that share memory, for the message of a failure
+  bool agrees_in_bits_ = true;                 // required of the current call
+  int proven_calls_ = 0, unproven_calls_ = 0;  // calls of which every schedule is proven, or is not
+  reused_memory* memory_ = nullptr;            // shared by calls
+  std::string which_call_;                     // the call that shares memory, for the message of a failure
   const bool keeps_ratios_;
   const bool keeps_departing_;
 };

@@ -95,7 +95,7 @@ void launch_group::prepare(launch_state& f, const input_values& values, reused_m
       f.by_name[spec.name] = f.by_name.at(spec.in_place);
       continue;
     }
-    // Where a property gave one of the two other values, they are no longer the same.
+    // If a property gave one of the two other values, they are no longer the same tensor.
     if (!spec.same.empty() && values(spec).bytes == f.written.at(spec.same)->bytes) {
       f.by_name[spec.name] = f.by_name.at(spec.same);
       f.written[spec.name] = f.written.at(spec.same);
@@ -120,7 +120,7 @@ void launch_group::prepare(launch_state& f, const input_values& values, reused_m
     f.tensors.push_back(f.by_name.at(spec.name)->view(dl_device(*f.how.op)));
 }
 
-// Makes the call; one that is captured is replayed.
+// Makes the call; a captured call is replayed.
 void launch_group::launch(launch_state& f, void* stream) {
   const launch_spec& how = f.how;
   call_facts& facts = f.facts;
@@ -143,10 +143,10 @@ void launch_group::launch(launch_state& f, void* stream) {
   else
     call();
   if (!touch) touch = take_touch(*how.api);
-  // A capture is ended, whatever the call said.
+  // A capture must be ended, whatever the call returned.
   if (captured && how.api->capture_replay(stream, facts.status == WARPCHECK_OK ? how.launch.times : 0))
     facts.replay_error = how.api->last_error();
-  // One that cannot be captured is called as usual.
+  // A call that cannot be captured is made as usual.
   if (captured && facts.status == WARPCHECK_UNSUPPORTED) facts.status = f.run();
   const unsigned after = floating_point_controls();
   restore_floating_point_controls(before);

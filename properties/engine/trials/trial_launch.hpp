@@ -39,8 +39,8 @@ struct call_facts {
   std::optional<std::string> used_variant;  // that the candidate reports as run
   std::string picked_variant;               // that its dispatch publishes for the call, "" for none
   std::string environment;                  // how the call changed the floating-point environment, "" for not
-  std::optional<touched_page> touched;      // what ended the call where it was
-  std::optional<std::string> replay_error;  // of the graph that the call was captured into
+  std::optional<touched_page> touched;      // the access that ended the call
+  std::optional<std::string> replay_error;  // of the graph that captured the call
 };
 
 // The device's findings after all calls.
@@ -65,15 +65,15 @@ struct memory_facts {
 // failed permanently, usage_error or environment_error if it cannot do what is requested.
 class launch_group {
  public:
-  // Makes the tensors, in `memory` where it has room for them, launches and waits. A launch that fails is the last.
-  // `c`, `launch_specs` and `memory` outlive the group.
+  // Makes the tensors, in `memory` if it has room for them, launches and waits. A launch that fails is the last. `c`,
+  // `launch_specs` and `memory` must outlive the group.
   launch_group(const trial_case& c, std::span<const launch_spec> launch_specs, int32_t sm_count,
                const input_values& values, const change_tensors& change = nullptr, reused_memory* memory = nullptr);
   ~launch_group();
 
   const call_facts& call(size_t i) const;
   const device_facts& device() const { return device_; }
-  // Reads the memory of launch `i` back, a workspace only where it is asked for.
+  // Reads the memory of launch `i` back; a workspace only if `with_workspace`.
   memory_facts memory(size_t i, bool with_workspace = false) const;
   int64_t launches() const { return launches_; }
 

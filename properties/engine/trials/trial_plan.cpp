@@ -13,7 +13,7 @@
 namespace warpcheck::engine {
 namespace {
 
-// What a workspace holds before a call, in turn: NaN, the largest f32, nothing.
+// Contents of a workspace before a call, in turn: NaN, the largest f32, zeros.
 constexpr uint32_t k_work_words[] = {0x7fc00000, 0x7f7fffff, 0};
 
 launch_way launch_way_of(const trial_case& c) {
@@ -23,7 +23,7 @@ launch_way launch_way_of(const trial_case& c) {
   for (const auto& [word, kind] : {std::pair{"again:", launch_way::again}, std::pair{"graph:", launch_way::graph}}) {
     if (!text.starts_with(word)) continue;
     const double times = parse_number(text.substr(6)).value_or(0);
-    // In place the second call would get the first one's output.
+    // In place, the second call would get the first one's output.
     const bool in_place =
         std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place.empty(); });
     if (times >= 1 && times <= 100 && times == std::trunc(times)) return {kind, in_place ? 1 : static_cast<int>(times)};
@@ -42,14 +42,14 @@ bool has_workspace(const trial_case& c) {
   return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.is_workspace(); });
 }
 
-// A workspace gets each of its fills.
+// A workspace must get each of its fills.
 size_t fewest_attempts(const trial_case& c) { return has_workspace(c) ? std::size(k_work_words) : 2; }
 
 // The poison alternates between a NaN and a finite pattern, so that an element nobody wrote differs between launches.
 unsigned char poison_of(size_t i) { return static_cast<unsigned char>(i % 2 ? 0x5c : 0xff); }
 
-// Buffers of the host begin behind an inaccessible page and end before one, in turn; where their alignment leaves room
-// between their end and the page, they end there once more without that alignment.
+// Buffers of the host begin after an inaccessible page and end before one, in turn. If their alignment leaves a gap
+// before the page, one more launch ends there without that alignment.
 void place(const trial_case& c, std::vector<launch_spec>& list) {
   for (size_t i = 1; i < list.size(); i += 2) list[i].placement = cpu_placement::before_page;
   if (std::none_of(c.tensors.begin(), c.tensors.end(),
@@ -75,7 +75,7 @@ std::vector<std::string> seeded_schedules(uint64_t seed) {
 }
 
 // Adds the launch of the race detector: as the last of the fewest launches if it may prove that further schedules are
-// needless, else behind all of them.
+// needless, otherwise after all of them.
 void add_instrumented(const trial_case& c, const launch_knobs& knobs, const candidate& on, const std::string& schedule,
                       std::vector<launch_spec>& list) {
   const size_t fewest = fewest_attempts(c) - 1;
@@ -131,7 +131,7 @@ launch_knobs launch_knobs_of(const trial_case& c) {
 std::vector<launch_spec> launch_specs_of(const trial_case& c, const launch_knobs& knobs, const candidate& on) {
   std::vector<launch_spec> list = on.op->device == WARPCHECK_DEVICE_EMULATED ? emulated_launch_specs(c, knobs, on)
                                                                              : native_launch_specs(c, knobs, on);
-  // The first launch is plain: what the others get must be what it got.
+  // The first launch is plain, and all others must return its result.
   for (size_t i = 1; i < list.size(); ++i)
     if (list[i].placement != cpu_placement::flush) list[i].launch = knobs.launch;
   for (size_t i = 0; i < list.size(); ++i) list[i].work = k_work_words[i % std::size(k_work_words)];

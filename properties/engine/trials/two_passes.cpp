@@ -12,7 +12,7 @@ namespace {
 
 const split_call& split_of(const trial_case& c) { return *find_description(c.op)->split; }
 
-// A tensor without elements, which is not there.
+// A tensor without elements, which means absent.
 void take_away(DLTensor& t) {
   static int64_t no_elements[4] = {};
   t.shape = no_elements;
@@ -71,7 +71,7 @@ device_tensor& two_passes::allocate(tensor_spec spec) {
   return *memory_.back();
 }
 
-// The first input of the other call is zeros: what it leaves behind is of no use for the backward call.
+// The first input of the other call is zeros, so its results are useless for the backward call.
 void two_passes::prepare_forward(const trial_case& c, const std::vector<DLTensor>& tensors, void* stream) {
   const trial_case forward = forward_case(c);
   forward_tensors_ = tensors;

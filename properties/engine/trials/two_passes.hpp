@@ -13,21 +13,21 @@
 
 namespace warpcheck::engine {
 
-// A forward call, another one of other values, whose outputs nobody reads, and the backward call of the first.
+// A forward call, then another one with other values, whose outputs nobody reads, and the backward call of the first.
 class two_passes {
  public:
-  // `tensors`: of the call of both passes, in the case's order. Throws as device_failed does.
+  // `tensors`: of the call of both passes, in the case's order. Throws like device_failed.
   two_passes(const trial_case& c, const std::vector<DLTensor>& tensors, const launch_spec& how, void* stream);
-  // Whether the case's call is made so.
+  // True if the case's call is made in this way.
   static bool fits(const trial_case& c, const listed_operator& op);
-  // The forward call alone, without the outputs of the backward one.
+  // Returns the forward call alone, without the outputs of the backward one.
   static trial_case forward_case(trial_case c);
 
   warpcheck_status run();
   const prepared_call& forward() const { return *forward_; }
   // The sentence of the last call.
   std::string message() const { return message_; }
-  // The reserves, and what the other forward call writes.
+  // The reserves, and the outputs of the other forward call.
   std::vector<std::unique_ptr<device_tensor>>& memory() { return memory_; }
 
  private:

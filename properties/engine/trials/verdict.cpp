@@ -19,7 +19,7 @@ constexpr std::string_view k_names[] = {
     "divergence",   "deadlock", "livelock",    "launch_limit", "input_modified",   "out_of_bounds", "broken_offer",
     "error_return", "timeout",  "crash"};
 
-// What to_json made of bins: the bin of each edge gets its elements.
+// Reads the output of to_json for bins: the bin of each edge gets its elements.
 template <size_t N>
 void read_bins(const nlohmann::json& list, double (*edge)(int), std::array<int64_t, N>& bins) {
   for (const nlohmann::json& entry : list) {

@@ -14,11 +14,11 @@ namespace warpcheck::engine {
 
 enum class verdict : uint8_t {
   pass,
-  skipped,           // with a reason; green only where the device was not asked for by name
+  skipped,           // with a reason; green only if the device was not requested by name
   suite_error,       // the suite itself failed on the case, for the reason in its message; the candidate is not judged
   violation,         // a value outside its bound, or a broken invariant
   nondeterministic,  // bits differ between launches or schedules that must agree
-  uninitialized,     // hazards from here to out_of_bounds, but input_modified
+  uninitialized,     // from here to out_of_bounds all are hazards except input_modified
   race,
   divergence,
   deadlock,
@@ -26,7 +26,7 @@ enum class verdict : uint8_t {
   launch_limit,
   input_modified,
   out_of_bounds,
-  broken_offer,  // a legal call was not offered, and nothing said so
+  broken_offer,  // a legal call within the offer was answered with unsupported
   error_return,  // a legal call was refused, or an illegal one accepted
   timeout,
   crash
@@ -34,12 +34,12 @@ enum class verdict : uint8_t {
 std::string_view name_of(verdict v);
 std::optional<verdict> verdict_from_name(std::string_view name);
 
-// One element that a property looked at closest to (or beyond) its bound.
+// The element that came closest to its bound, or exceeded it most.
 struct worst_element {
   std::string tensor;
   int64_t row = 0;
   int64_t col = 0;
-  double input = 0;  // the input element that belongs to it, NaN where there is none
+  double input = 0;  // the input element that belongs to it, NaN if there is none
   double actual = 0;
   double expected = 0;        // nearest double of the exact value
   std::string expected_text;  // more digits of it, for people
@@ -48,7 +48,7 @@ struct worst_element {
   double error_ulp = 0;
 };
 
-double error_ratio_of(const worst_element& w);  // error / bound; +Inf where the bound is 0 or the error NaN
+double error_ratio_of(const worst_element& w);  // error / bound; +Inf if the bound is 0 or the error NaN
 
 // Error ratios of compared elements.
 struct ratio_histogram {
@@ -58,7 +58,7 @@ struct ratio_histogram {
   void add(double ratio);
   void add(const ratio_histogram& other);
   int64_t elements() const;
-  // The least multiple of 1/1000 that `part` of the elements do not exceed; 0 where there are none.
+  // The least multiple of 1/1000 that `part` of the elements do not exceed; 0 if there are none.
   double quantile(double part) const;
 };
 
@@ -77,7 +77,8 @@ struct error_histogram {
   void add(const error_histogram& other);
   int64_t elements() const;
 };
-// {"shares": [[edge, elements], ...], "ulps": [[edge, elements], ...]}, without empty bins; null where there is none.
+// {"shares": [[edge, elements], ...], "ulps": [[edge, elements], ...]}, without empty bins; null if there are no
+// elements.
 nlohmann::json to_json(const error_histogram& h);
 
 // The result of one case: everything a report needs, and nothing that depends on the machine's speed.
@@ -85,8 +86,8 @@ struct case_report {
   std::string line;  // the case; after a violation under one schedule, narrowed to that schedule
   verdict result = verdict::pass;
   std::string message;            // one sentence; empty for pass
-  bool device_failed = false;     // the device reported an error that may have come to stay with the process
-  bool is_drawn_in_vain = false;  // skipped since the property has nothing to judge in this case: not in to_json
+  bool device_failed = false;     // the device reported an error that may persist in the process
+  bool is_drawn_in_vain = false;  // skipped because the property has nothing to judge in this case: not in to_json
   std::string neighbour;  // after shrinking: the nearest passing case, in words ("fails at cols=33, passes at 32")
   int64_t compared = 0;   // output elements that were compared
   int64_t launches = 0;
@@ -96,7 +97,7 @@ struct case_report {
   double max_ulp = 0;
   double sum_squared_ulp = 0;
   std::optional<worst_element> worst;
-  std::vector<worst_element> departing;  // of somebody's arrays: elements beyond their bounds, worst first, a few
+  std::vector<worst_element> departing;  // of a user's arrays: a few elements beyond their bounds, worst first
   std::vector<std::string> findings;     // texts of hazards
   std::vector<std::string> variants;     // dispatch variants that ran
   std::vector<std::string> classes;      // of the case (classes.hpp)
