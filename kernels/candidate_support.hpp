@@ -21,8 +21,8 @@
 #define WARPCHECK_OPERATOR_SYMBOL(op) warpcheck_operator_##op##_emulated
 #endif
 
-// Opens the definition of the function through which an operator's .cu exports its table for the device that it is
-// compiled for: `const warpcheck_operator* warpcheck_operator_<op>_<cuda|emulated>(void)`.
+// Begins the definition of the function through which an operator's .cu file exports its table for the device that it
+// is compiled for: `const warpcheck_operator* warpcheck_operator_<op>_<cuda|emulated>(void)`.
 #define WARPCHECK_OPERATOR(op)                                              \
   extern "C" const warpcheck_operator* WARPCHECK_OPERATOR_SYMBOL(op)(void); \
   extern "C" const warpcheck_operator* WARPCHECK_OPERATOR_SYMBOL(op)(void)
@@ -188,7 +188,7 @@ inline void require_dense(const matrix_view& m, const char* name) {
     throw unsupported_call(std::string(name) + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
 }
 
-// The table of an operator of ours with one extent.
+// The table of one of our operators with one extent.
 template <size_t Variants, size_t Boundaries>
 constexpr warpcheck_operator own_operator(const char* name, uint32_t dtypes,
                                           const warpcheck_variant (&variants)[Variants],
@@ -203,7 +203,7 @@ constexpr bool accepts(const warpcheck_variant& variant, int64_t extent) {
   return extent >= range.min && (range.max < 0 || extent <= range.max);
 }
 
-// For the C++ API: throws if the forced technique does not take rows of this length.
+// For the C++ API: throws if the forced technique does not support rows of this length.
 inline void check_extent(const warpcheck_variant& variant, int64_t cols) {
   if (!accepts(variant, cols))
     throw std::invalid_argument("variant: " + std::string(variant.name) + " takes rows of " +

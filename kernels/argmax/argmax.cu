@@ -54,7 +54,7 @@ struct argmax_reduction {
     const unsigned maximal = __ballot_sync(k_all_lanes, has_best);
     int64_t argmax_key = has_best ? mine.argmax_key : k_no_argmax_key<int64_t>;
     if (__popc(maximal) == k_warp_size / Lanes) {
-      // One in every group: its argmax key is the group's.
+      // One lane of every group has the argmax key of the group.
       const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
       const unsigned of_group = maximal & (k_all_lanes >> (k_warp_size - Lanes)) << lane / Lanes * Lanes;
       argmax_key = __shfl_sync(k_all_lanes, argmax_key, __ffs(static_cast<int>(of_group)) - 1);
@@ -73,7 +73,7 @@ struct argmax_reduction {
   __device__ static int64_t finish(const partial& all) { return index_of_argmax_key(all.argmax_key); }
 };
 
-// Aligned f32 rows of small matrices (small_matrix.hpp), whose partials are to have 8 bytes.
+// Aligned f32 rows of small matrices (small_matrix.hpp), whose partials must have 8 bytes.
 struct small_row_argmax {
   using arguments = reduction_arguments<argmax_reduction<float>>;
   struct alignas(8) partial {

@@ -49,7 +49,7 @@ __device__ inline void store_places(Index* out, int first, int cols, const sort_
   }
 }
 
-// Places after the row are behind every NaN.
+// Places after the row are sorted after every NaN.
 __device__ inline uint32_t load_image(const float* row, int c, int cols, bool descending) {
   return c < cols ? sort_image<float>::of(load_element(row + c), descending) : ~0u;
 }
@@ -58,8 +58,8 @@ __device__ inline uint32_t load_image(const float* row, int c, int cols, bool de
 
 constexpr int k_lanes_threads = 128;
 
-// What a lane of `Items` items needs of registers lets a multiprocessor hold so many blocks; left alone, the compiler
-// takes twice as many for shuffles in flight, and is slower.
+// Blocks that a multiprocessor can hold with the registers of lanes of `Items` items. Without this bound the compiler
+// uses twice as many registers for shuffles in flight, and the kernel is slower.
 template <int Items>
 constexpr int k_lanes_blocks = Items > 8 ? 8 : 10;
 
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(k_lanes_threads, k_lanes_blocks<Items>) sort_b
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
   const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
-  // All lanes of a warp stay together: the loop runs for the warp's first group, rows beyond the last are empty.
+  // The loop runs for the warp's first group, so that all lanes stay together; rows after the last are empty.
   const int64_t first = threadIdx.x % k_warp_size / Lanes;
   for (int64_t base = group - first; base < a.rows; base += groups) {
     const int64_t r = base + first;
@@ -91,7 +91,7 @@ constexpr int k_block_items = 16;
 using block_sorter = block_merge_sort<k_block_items>;
 constexpr int k_block_threads = static_cast<int>(k_argsort_block_cols / k_block_items);
 
-// A block of as many threads as a row takes sorts it.
+// A block with as many threads as a row needs sorts it.
 template <class Index>
 __global__ void __launch_bounds__(k_block_threads) sort_by_blocks(argsort_arguments<Index> a) {
   SIMT_DYN_SHARED(sort_item, scratch);
@@ -153,7 +153,7 @@ void argsort_by_blocks(const argsort_arguments<Index>& a, simt::stream_t stream)
                sort_by_blocks<Index>, a);
 }
 
-// The second pass leaves its indices in the result, the third reads them there.
+// The second pass leaves its indices in the result, where the third reads them.
 template <class Index>
 void argsort_by_digits(const argsort_arguments<Index>& a, void* ws, simt::stream_t stream) {
   using workspace = radix_workspace<Index>;
@@ -268,7 +268,7 @@ warpcheck_status run_argsort(warpcheck_call* call) {
                                   std::to_string(keys.cols));
     if (keys.dtype != WARPCHECK_F32) throw unsupported_call("element type of keys is not f32");
     const double code = scalar_argument(call, "order");
-    // What is neither is refused below.
+    // A code that is neither is refused below.
     const auto order = static_cast<sort_order>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
     const auto variant = static_cast<argsort_variant>(find_variant(call, k_variants, keys.cols) + 1);
     argsort_variant used = variant;

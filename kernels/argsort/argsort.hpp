@@ -46,13 +46,13 @@ void argsort(const float* keys, Index* index, int64_t rows, int64_t cols, sort_o
              simt::stream_t stream);
 
 // warp: a row by a network in the registers of some lanes of a warp. block: a row by such networks, then by merging in
-// the shared memory of a block. radix: a row digit by digit, in tiles (kernels/argsort/radix.hpp). `automatic` picks by
-// `cols`.
+// the shared memory of a block. radix: a row digit by digit, in tiles (kernels/argsort/radix.hpp). `automatic` selects
+// by `cols`.
 enum class argsort_variant { automatic, warp, block, radix };
 
 size_t argsort_workspace_bytes(int64_t rows, int64_t cols, size_t index_bytes, argsort_variant variant);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class Index>
 argsort_variant argsort_with(argsort_variant variant, const float* keys, Index* index, int64_t rows, int64_t cols,
                              sort_order order, void* ws, size_t ws_bytes, simt::stream_t stream);

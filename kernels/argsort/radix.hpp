@@ -37,7 +37,7 @@ using radix_count = std::conditional_t<sizeof(Index) == 4, unsigned, unsigned lo
 template <class Count>
 constexpr Count k_is_prefix = Count{1} << (8 * sizeof(Count) - 1);
 
-// The workspace. What is counted must be zero before the first launch.
+// The workspace. Counters must be zero before the first launch.
 template <class Index>
 struct radix_workspace {
   using count_type = radix_count<Index>;
@@ -131,7 +131,7 @@ struct radix_scratch {
   Index index[k_radix_tile];
   uint32_t image[k_radix_tile];
   unsigned count[k_radix_warps][k_digits];  // of each warp; then the place in the tile of its first key of a digit
-  radix_count<Index> target[k_digits];      // the place in the row of a key of the digit, less its place in the tile
+  radix_count<Index> target[k_digits];      // the place in the row of a key of the digit, minus its place in the tile
   radix_count<Index> base[k_max_warps];
   unsigned scan[k_max_warps];
   radix_count<Index> drawn;
@@ -170,15 +170,16 @@ __device__ inline void rank_in_warp(const uint32_t (&image)[k_radix_items], unsi
   }
 }
 
-// A thread's digit: its count in the tile, its first place in the tile and, for the first tile, in the row.
+// The data of one digit in its thread: its count in the tile, its first place in the tile and, for the first tile, in
+// the row.
 template <class Index>
 struct digit_place {
   unsigned count, in_tile;
   radix_count<Index> in_row;
 };
 
-// Publishes how many keys of each digit the tile has, and turns the warps' counts into places. Returns what look-back
-// needs.
+// Publishes the number of keys of each digit in the tile, and turns the warps' counts into places. Returns the data
+// that the look-back needs.
 template <class Index>
 __device__ inline digit_place<Index> place_digits(const radix_pass<Index>& p, radix_scratch<Index>& s, int64_t row,
                                                   int64_t tile) {
@@ -207,9 +208,9 @@ __device__ inline digit_place<Index> place_digits(const radix_pass<Index>& p, ra
   return mine;
 }
 
-// Blocks draw tiles by ticket: a tile waits only for tiles that have begun. The places behind a row take part as keys
-// of the last digit, behind all others, and are not written. Five barriers per tile, and one more for
-// the first of a row: the next tile's ticket and counts may be written while this one's items are still read.
+// Blocks draw tiles by ticket, so a tile waits only for tiles that have begun. The places after the row take part as
+// keys of the last digit, after all others, and are not written. Five barriers per tile, and one more for the first
+// tile of a row: the next tile's ticket and counts may be written while this one's items are still read.
 template <int Pass, class Index>
 __global__ void __launch_bounds__(k_radix_threads, 2) move_by_digit(radix_pass<Index> p) {
   using count_type = radix_count<Index>;

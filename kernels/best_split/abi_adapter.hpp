@@ -39,7 +39,7 @@ struct abi_tables {
   int64_t ld_feature, ld_used, ld_leaf;
 };
 
-// Two tasks per feature; where it has but one, the other is left out.
+// Two tasks per feature; if the feature has only one, the other is left out.
 inline __global__ void __launch_bounds__(k_adapter_threads)
     unpack_tables(abi_tables t, split_config config, split_task* tasks, split_leaf* leaves, uint8_t* used) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -56,7 +56,7 @@ inline __global__ void __launch_bounds__(k_adapter_threads)
     split_task of_feature[2];
     const int count = tasks_of_feature(f, config, of_feature);
     for (int k = 0; k < 2; ++k) {
-      // With its padding, which who copies it reads: clang's assignment leaves that unwritten.
+      // With its padding, because a later copy reads it: clang's assignment leaves the padding unwritten.
       memcpy(&tasks[2 * i + k], &of_feature[k], sizeof(split_task));
       for (int64_t leaf = 0; leaf < t.leaves; ++leaf)
         used[leaf * 2 * t.features + 2 * i + k] = k < count && (t.used == nullptr || t.used[leaf * t.ld_used + i] != 0);
@@ -101,7 +101,7 @@ inline __global__ void __launch_bounds__(k_adapter_threads)
   }
 }
 
-// A buffer of nothing is refused by CUDA.
+// CUDA refuses a buffer of no bytes.
 inline size_t room_for(int64_t elements) { return static_cast<size_t>(elements > 0 ? elements : 1); }
 
 inline unsigned adapter_grid(int64_t items, simt::stream_t stream) {
@@ -119,7 +119,7 @@ matrix_view table(matrix_view m, const char* name, int64_t rows, int64_t cols) {
   return m;
 }
 
-// A matrix that lies without gaps.
+// A dense matrix.
 template <class T>
 T* dense(const matrix_view& m, const char* name) {
   if (m.rows > 1 && m.ld != m.cols) throw unsupported_call(std::string(name) + " has gaps between its rows");

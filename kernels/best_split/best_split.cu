@@ -1,7 +1,7 @@
-// Best split: see the contract in best_split.hpp. A block takes some tasks of a leaf, each of its warps one of up to
-// 256 bins, or a cluster of blocks takes one task; each leaves a record in the workspace. Then the best of each leaf is
-// taken: behind a barrier of the grid, as the workspace holds no counter that could be relied on, or in a second
-// launch.
+// Best split: see the contract in best_split.hpp. A block takes some tasks of a leaf, and each of its warps takes one
+// of up to 256 bins; or a cluster of blocks takes one task. Each unit writes a record to the workspace. Then the best
+// record of each leaf is selected: after a barrier of the grid, because no counter in the workspace could be relied on,
+// or in a second launch.
 #include "kernels/best_split/best_split.hpp"
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct split_arguments {
   const uint8_t* used;
   int64_t num_tasks;
   int64_t num_leaves;
-  int64_t first_task, end_task;  // those of this launch
+  int64_t first_task, end_task;  // tasks of this launch
   int64_t unit_tasks;            // of a block; a cluster's unit is one task
   int64_t units;                 // of a leaf, of this launch
-  int64_t first_record;          // of a leaf's records those of this launch begin here
+  int64_t first_record;          // index of this launch's first record among those of a leaf
   int64_t per_leaf;              // records
-  bool reduces;                  // the best record of each leaf is picked by this launch
+  bool reduces;                  // this launch selects the best record of each leaf
   split_record* records;         // [num_leaves][per_leaf]
   uint32_t* lists;               // [num_leaves][per_leaf][list], or null
   uint32_t* categories;          // [num_leaves][num_tasks][list]
@@ -90,7 +90,7 @@ __device__ inline split_terms<Compat> terms_of(const split_arguments& a, const s
   return {leaf, a.config, a.bin_count != nullptr, task.categorical && !task.one_hot};
 }
 
-// The best candidate of a task that is not for one warp; right for the first warp of the team.
+// The best candidate of a task that is not for one warp; valid in the first warp of the team.
 template <split_team Team, split_compat Compat>
 __device__ inline selected_split find_task(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
                                            int64_t index, warp_slots* slots, split_scratch& s) {
@@ -116,7 +116,7 @@ __device__ inline selected_split find_task(const split_arguments& a, int64_t lea
   return {task, index, best, num_cat};
 }
 
-// Writes the record of a leaf's unit and its list. One warp; `selected` is right in lane 0.
+// Writes the record of a leaf's unit and its list. By one warp; `selected` is valid in lane 0.
 template <split_compat Compat>
 __device__ inline void store_unit(const split_arguments& a, int64_t leaf_index, const split_leaf& leaf,
                                   int64_t unit_of_leaf, const selected_split& selected) {
@@ -176,7 +176,7 @@ __device__ inline ranked_record warp_best(ranked_record best) {
   return best;
 }
 
-// Where the records of a leaf's units are, and where the best of them goes.
+// The places of the records of a leaf's units, and of the best of them.
 struct record_lists {
   const split_record* in;  // [leaves][per_leaf]
   const uint32_t* cat_in;  // [leaves][per_leaf][list], or null
@@ -222,11 +222,12 @@ __global__ void __launch_bounds__(k_split_threads) split_reduce_records(record_l
   reduce_leaves(r, of_warp);
 }
 
-// Blocks of a multiprocessor; so many registers has a thread. With two, a leaf of 1000 features is on an H200 at once.
+// Blocks of a multiprocessor, which bound the registers of a thread. With two, an H200 holds all of a leaf of 1000
+// features at once.
 constexpr int k_resident_blocks = 2;
 
-// A warp per task, up to a tile of bins; the block works together on each of the others. Of several units of a leaf the
-// best record is picked when all blocks are there (a cooperative launch).
+// A warp takes a task of up to a tile of bins; the whole block takes each of the other tasks. If a leaf has several
+// units, the best record is selected when all blocks have arrived (a cooperative launch).
 template <split_compat Compat>
 __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
     best_split_block(split_arguments a, split_record* out, uint32_t* cat_out) {
@@ -276,7 +277,7 @@ __global__ void __launch_bounds__(k_split_threads, k_resident_blocks)
   reduce_leaves({a.records, a.lists, a.per_leaf, a.num_leaves, a.list, out, cat_out}, s.rank);
 }
 
-// A cluster per task; its first block alone takes those of up to a tile of bins.
+// A cluster takes a task; its first block alone takes a task of up to a tile of bins.
 template <split_compat Compat>
 __global__ void __launch_bounds__(k_split_threads) best_split_cluster(split_arguments a) {
   SIMT_SHARED(slots, warp_slots[k_split_warps]);
@@ -373,11 +374,11 @@ split_knowledge long_tasks_last(std::vector<split_task>& tasks) {
 
 namespace {
 
-// Up to so many pairs of a leaf and a task leave multiprocessors idle that a cluster puts to use.
+// Up to this many pairs of a leaf and a task leave multiprocessors idle that clusters can use.
 constexpr int64_t k_cluster_items = 32;
 
-// As few as keep every multiprocessor busy, since the block takes long ones one after the other; all where one block
-// takes them all and no others are waited for.
+// Returns the fewest tasks that keep every multiprocessor busy, because a block takes long tasks one after another. If
+// one block takes all tasks of a leaf and no other block must be waited for, returns all.
 int64_t tasks_of_block(int64_t num_tasks, int64_t num_leaves, int64_t resident) {
   if (num_tasks <= k_split_warps) return k_split_warps;
   const int64_t each = ceil_div(num_tasks * num_leaves, resident);
@@ -404,7 +405,7 @@ void launch_blocks(split_arguments a, split_record* out, uint32_t* cat_out, int6
                a, out, cat_out);
 }
 
-// A cluster for each of these tasks.
+// Launches a cluster for each of these tasks.
 void launch_clusters(const split_arguments& a, simt::stream_t stream) {
   simt::launch_config launch{grid_size(a.num_leaves * a.units, stream) * k_split_cluster, k_split_threads, 0, stream};
   launch.cluster = k_split_cluster;
@@ -414,7 +415,7 @@ void launch_clusters(const split_arguments& a, simt::stream_t stream) {
                a);
 }
 
-// Throws where an array of the call is null, misaligned, or meets another one.
+// Throws if an array of the call is null, misaligned, or overlaps another one.
 void check_arrays(const split_task* tasks, int64_t num_tasks, const split_leaf* leaves, int64_t num_leaves,
                   split_record* out, uint32_t* cat_bins, int32_t list, void* ws, size_t ws_bytes, size_t need) {
   check_rows(vector_of("tasks", tasks, alignof(split_task), num_leaves == 0 ? 0 : num_tasks));
@@ -455,7 +456,7 @@ split_path best_split(const double* hist, const int64_t* bin_count, const split_
     split_reduce(nullptr, nullptr, 0, num_leaves, config.max_cat_threshold, out, cat_bins, stream);
     return path;
   }
-  // Where a leaf is one unit, its record is the result.
+  // If a leaf is one unit, its record is the result.
   const bool is_final = per_leaf == 1;
   auto* const records = static_cast<split_record*>(ws);
   auto* const lists = reinterpret_cast<uint32_t*>(records + num_leaves * per_leaf);
@@ -498,8 +499,8 @@ namespace {
 
 constexpr uint32_t k_dtypes = WARPCHECK_F64;
 
-// In the order of split_path, without `automatic`. The extent is the number of tasks of all leaves. Nothing is known of
-// the tasks here, so that none is mixed unless it is forced.
+// In the order of split_path, without `automatic`. The extent is the number of tasks of all leaves. The tasks are
+// unknown here, so `mixed` only runs if it is forced.
 constexpr warpcheck_variant k_variants[] = {
     row_variant("best_split_block", 1, -1, k_cluster_items + 1, -1, k_dtypes),
     row_variant("best_split_cluster", 1, -1, 1, k_cluster_items, k_dtypes),

@@ -2,21 +2,21 @@
 //
 // Contract (the reference, properties and golden data refer to this comment)
 //   A feature has bins 0..nb-1; bin b lies in slot hist_base + hist_offset + b - o of the histogram, o = mfb_offset.
-//   With o = 1 bin 0 is not stored: its mass is total - sum of the stored slots, and it takes part like any other bin.
+//   With o = 1 bin 0 is not stored: its mass is total - sum of the stored slots, and it counts like any other bin.
 //   Routing: the missing bin is nb-1 (nan), default_bin (zero) or none. A row goes left iff (its bin is the missing bin
 //   ? default_left : bin <= threshold); of a categorical feature iff its bin is listed, and bin 0 never is. Thresholds
 //   (nb <= 2 counts as missing none; d = default_bin):
 //     none 0..nb-2 · nan 0..nb-2 to the right, 0..nb-3 to the left · zero 0..nb-2, to the right except d (d not on the
 //     left), to the left except d-1 (d on the left).
 //   extra_trees: only the threshold drawn for (leaf seed, feature), shared by both directions.
-//   Sums: left as accumulated, or total - right where the right side was; then right = fl(total - left).
+//   Sums: left as accumulated, or total - right if the right side was; then right = fl(total - left).
 //   Counts: from bin_count, or rint(h n/(H + 2 eps)) of the accumulated side (categorical and missing to the right:
 //   left; else right) and n - that. eps = (double)1e-15f is in no reported sum. A count outside [0, n] is inadmissible.
-//   Gates, both sides: h + eps >= min_sum_hessian_in_leaf, count >= min_data_in_leaf (at least 1 where both are zero,
+//   Gates, both sides: h + eps >= min_sum_hessian_in_leaf, count >= min_data_in_leaf (at least 1 if both are zero,
 //   at least 2 with smoothing). Leaf: count > min data, sum_h > min hessian, else no split. Maths: T(s) = sign(s)
 //   max(|s| - lambda_l1, 0), D = (h + eps) + l2 > 0, value w = -T/D, gain_s = T T/D; with smoothing r =
 //   count/path_smooth, w = ((-T/D) r)/(r+1) + parent_output/(r+1), gain_s = -((2T) w + (D w) w). A ratio r that
-//   overflows is no smoothing. gain = (gain_L + gain_R) - (parent_gain + min_gain_to_split), which must be positive
+//   overflows means no smoothing. gain = (gain_L + gain_R) - (parent_gain + min_gain_to_split), which must be positive
 //   before the subtraction. The order of operations is part of the contract: no contraction, no fast-math.
 //   Categorical: one-hot (nb <= max_cat_to_onehot) tries {b}, b in 1..nb-1. Otherwise the usable bins (count >=
 //   cat_smooth, finite key g/(h + cat_smooth)) are sorted by (key, bin) and the prefixes of length 1..K from either end
@@ -30,14 +30,14 @@
 //   (0x7ff8000000000000), counts -1. No double is -0, padding is zero: records compare with memcmp.
 //
 //   Compatible with LightGBM's learner on CUDA (config.compat = lightgbm_cuda; without extra_trees, without bin_count):
-//   H2 = sum_h + 2 eps. A scan of hessians h decides by h + eps (h + 3 eps where it begins with a bin 0 that is not
-//   stored) and H2 - that, without another eps in gates and D; the first is counted. It reports (h + eps) - eps and (H2
-//   - that) - eps, so that left + right = sum_h + eps, and the rows of the first of these. One category decides by h in
-//   its gate and its count, by h + eps in D, by (H2 - h) - eps on the other side, and reports h and H2 - h; sorted
-//   categories report h + eps and H2 - that; both count each side. Reported values and gains come from reported
+//   H2 = sum_h + 2 eps. A scan of hessians h decides by h + eps (h + 3 eps if it begins with a bin 0 that is not
+//   stored) and H2 - that, without another eps in gates and D; rows follow from the first. It reports (h + eps) - eps
+//   and (H2 - that) - eps, so that left + right = sum_h + eps, and the rows of the first of these. One category decides
+//   by h in its gate and its count, by h + eps in D, by (H2 - h) - eps on the other side, and reports h and H2 - h;
+//   sorted categories report h + eps and H2 - that; both count each side. Reported values and gains come from reported
 //   hessians and rows, D = h + l2, gain_s = -((2T) w + (D w) w). Every prefix of sorted categories is tested. With o =
-//   1, missing zero to the right: bin 0 is on no side that is scanned, thresholds begin at 1. nb <= 2 and missing zero:
-//   default_left. What is not finite stays inadmissible, the order stays.
+//   1, missing zero to the right: no scanned side contains bin 0, and thresholds begin at 1. nb <= 2 and missing zero:
+//   default_left. Values that are not finite stay inadmissible, and the order of records stays the same.
 //
 // Arguments
 //   hist        f64 [slots][2]: sum of gradients, sum of hessians; device memory, aligned to 8 bytes. Only read.
@@ -46,7 +46,7 @@
 //   used        u8 [num_leaves][num_tasks], device memory, or null: 0 leaves the task out.
 //   out         num_leaves records, device memory; every byte is written.
 //   cat_bins    u32 [num_leaves][max(1, max_cat_threshold)], device memory: bins that go left, then 0xffffffff. May be
-//               null where no task is categorical.
+//               null if no task is categorical.
 //   ws          device memory, aligned to 16 bytes, of at least best_split_workspace_bytes(...); any contents.
 //   config      host memory. Features, configurations: numbers are finite and not negative.
 //   Outputs and workspace overlap nothing.
@@ -77,7 +77,7 @@ enum class missing_kind : uint8_t { none, zero, nan };
 // picks by the number of tasks and leaves, and by config.known.
 enum class split_path : uint8_t { automatic, block, cluster, mixed };
 
-// strict: the contract above. lightgbm_cuda: the same, but for what it names.
+// strict: the contract above. lightgbm_cuda: the contract with the changes that it lists for LightGBM.
 enum class split_compat : uint8_t { strict, lightgbm_cuda };
 
 struct feature_meta {
@@ -164,13 +164,13 @@ struct split_record {
 std::vector<split_task> make_split_tasks(const feature_meta* features, int64_t num_features,
                                          const split_config& config);
 
-// Host. Moves long tasks behind the others, each kind in its order, and returns the facts about them: config.known of
-// calls on these tasks. `used` of such a call is in the new order.
+// Host. Moves long tasks after the others, keeps the order of each kind, and returns the facts about them, which are
+// config.known of calls on these tasks. `used` of such a call must have the new order.
 split_knowledge long_tasks_last(std::vector<split_task>& tasks);
 
 size_t best_split_workspace_bytes(int64_t num_tasks, int64_t num_leaves, const split_config& config);
 
-// The result is the path that was used.
+// Returns the path that was used.
 split_path best_split(const double* hist, const int64_t* bin_count, const split_task* tasks, int64_t num_tasks,
                       const split_leaf* leaves, int64_t num_leaves, const uint8_t* used, const split_config& config,
                       split_record* out, uint32_t* cat_bins, void* ws, size_t ws_bytes, simt::stream_t stream);

@@ -44,7 +44,7 @@ class compensated_mass {
   double n_ = 0;
 };
 
-// Who works on a task.
+// The threads that work on a task together.
 enum class split_team { warp, block, cluster };
 
 // The data that each part of the team shares with the whole team.
@@ -55,7 +55,7 @@ struct split_share {
 };
 
 struct split_scratch {
-  split_share warp_share[2][k_split_warps];  // in turn, so that a tile needs one barrier
+  split_share warp_share[2][k_split_warps];  // used in turn, so that a tile needs one barrier
   split_share share;
   split_candidate warp_best[k_split_warps];
   split_candidate best;
@@ -95,7 +95,7 @@ __device__ inline split_mass warp_sum(split_mass m) {
   return m;
 }
 
-// The sum of what the lanes before hold, and `total` of all.
+// Returns the sum of the lanes before this one, and the `total` of all lanes.
 template <bool Counts>
 __device__ inline split_mass warp_exclusive_scan(const split_mass& own, split_mass& total) {
   split_mass sum = own;
@@ -109,7 +109,7 @@ __device__ inline split_mass warp_exclusive_scan(const split_mass& own, split_ma
   return lane_index() == 0 ? split_mass{0, 0, 0} : before;
 }
 
-// Joins what the lanes hold; `before` becomes what those below `index` scan.
+// Joins the shares of the lanes; `before` becomes the sum of the scans of the lanes below `index`.
 template <bool Counts>
 __device__ inline split_share join_lanes(const split_share& mine, int index, bool stored, split_mass& before) {
   split_share all{{0, 0, 0}, {0, 0, 0}, __any_sync(k_all_lanes, mine.has_nonfinite)};
@@ -119,9 +119,10 @@ __device__ inline split_share join_lanes(const split_share& mine, int index, boo
   return all;
 }
 
-// Gives every thread of the team what its warps hold, joined in an order that depends on the launch shape alone. A
-// warp's share is the same in all of its lanes; `before` becomes what the warps before it scan: those of its block, and
-// those of the blocks before. Barriers: one of the block, and one of the cluster; `turn` alternates from call to call.
+// Gives every thread of the team the joined share of its warps; the order of joining depends on the launch shape alone.
+// A warp's share is the same in all of its lanes. `before` becomes the sum of the scans of the warps before it: those
+// of its block, and those of the blocks before. Barriers: one of the block, and one of the cluster; `turn` alternates
+// from call to call.
 struct scanned_before {
   split_mass warps, blocks;
 };
@@ -159,7 +160,7 @@ __device__ inline split_candidate select_in_warp(const split_candidate& own) {
   return best;
 }
 
-// The best candidate of the team; right for the threads of its first warp. Barriers: one of the block, and two of the
+// The best candidate of the team; valid in the threads of its first warp. Barriers: one of the block, and two of the
 // cluster.
 template <split_team Team>
 __device__ inline split_candidate select_in_team(const split_candidate& own, split_scratch& s) {

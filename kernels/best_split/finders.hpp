@@ -22,7 +22,7 @@ struct task_bins {
     bin_count = counts == nullptr ? nullptr : counts + first;
   }
   __device__ bool is_aligned() const { return reinterpret_cast<uintptr_t>(hist) % sizeof(double2) == 0; }
-  // Its gradients and hessians; in one access where the histogram allows that.
+  // The gradients and hessians of a slot; in one access if the histogram's alignment allows that.
   template <bool Aligned = false>
   __device__ double2 slot(int32_t bin) const {
     const double* const place = hist + 2 * static_cast<int64_t>(bin - offset);
@@ -48,15 +48,14 @@ struct warp_slots {
   __device__ double2& at(int position) { return slot[position + position / k_split_values]; }
 };
 
-// Accumulates the left side from bin 0 up, or the right side from the last bin down: positions count from where it
-// begins.
+// Accumulates the left side from bin 0 up, or the right side from the last bin down; positions count from the start.
 struct numerical_scan {
   bool reverse;
   int32_t num_bin;
   int32_t offset;  // the first bin that is stored
-  int32_t first;   // positions from here
-  int32_t last;    // to here belong to the scanned side and end a candidate,
-  int32_t skip;    // but this one; -1: all
+  int32_t first;   // positions from this one
+  int32_t last;    // to this one belong to the scanned side and end a candidate,
+  int32_t skip;    // except this one; -1: none
 
   __device__ numerical_scan(const split_task& t, split_compat compat)
       : reverse(t.reverse),
@@ -98,7 +97,7 @@ struct warp_tile {
     has_nonfinite = __any_sync(k_all_lanes, found);
     __syncwarp();
   }
-  // True if the lane met a number that is none.
+  // True if the lane read a number that is not finite.
   template <bool Aligned>
   __device__ bool stage() {
     const int lane = lane_index();
@@ -145,7 +144,7 @@ struct warp_tile {
   }
 };
 
-// Candidates of the lanes' positions. `scanned` is what the positions before the lane's own add up to.
+// Candidates of the lanes' positions. `scanned` is the sum of the positions before the lane's own.
 template <bool Counts, class Terms>
 __device__ inline void offer_tile(const Terms& t, const warp_tile<Counts>& tile, split_mass scanned, bool is_drawn,
                                   uint32_t drawn, split_candidate& best) {
@@ -160,7 +159,7 @@ __device__ inline void offer_tile(const Terms& t, const warp_tile<Counts>& tile,
   }
 }
 
-// The positions that a block of the team scans, whole tiles of them.
+// The positions that a block of the team scans, in whole tiles.
 struct scan_part {
   int32_t begin, end;
   __device__ scan_part(int32_t positions, unsigned rank, unsigned blocks) {
@@ -179,8 +178,8 @@ __device__ inline split_mass unstored_sums(const Terms& t, const numerical_scan&
   return has_unstored && !scan.reverse && scan.takes_part(0) ? total - of_slots : nothing;
 }
 
-// The candidates of each thread. Features of up to a tile for each block are read once; longer ones once for their sums
-// and numbers that are none, and once more for the candidates, with a barrier per tile.
+// The candidates of each thread. Features of up to a tile for each block are read once. Longer features are read once
+// for their sums and for numbers that are not finite, and once more for the candidates, with a barrier per tile.
 template <split_team Team, bool Counts, split_compat Compat>
 __device__ inline split_candidate scan_numerical(const task_bins& bins, const split_task& task,
                                                  const split_terms<Compat>& t, bool is_drawn, uint32_t drawn,
@@ -220,7 +219,7 @@ __device__ inline split_candidate scan_numerical(const task_bins& bins, const sp
       carry.add(unstored(all.stored));
       carry.add(before.blocks);
     }
-    // A block without a part of a short feature shares that it has none.
+    // A block without a part of a short feature takes part with an empty share.
     for (int32_t turn = 1, base = part.begin; base < part.end || is_short; base += k_split_tile, turn ^= 1) {
       const warp_tile<Counts> tile(bins, scan, base + warp_index() * k_warp_tile, part.end, slots);
       split_mass total;
@@ -252,7 +251,7 @@ __device__ inline split_candidate find_numerical(const task_bins& bins, const sp
   return scan_numerical<Team, false>(bins, task, t, is_drawn, drawn, slots, s);
 }
 
-// True if any stored slot holds a number that is none; the same for all threads of the task.
+// True if any stored slot holds a number that is not finite; the same for all threads of the task.
 template <split_team Team>
 __device__ inline bool has_nonfinite_slot(const task_bins& bins, split_scratch& s) {
   const unsigned threads = task_blocks<Team>() * k_split_threads;
@@ -266,7 +265,7 @@ __device__ inline bool has_nonfinite_slot(const task_bins& bins, split_scratch& 
   return share_sums<Team, false>(mine, false, s, 0, before).has_nonfinite != 0;
 }
 
-// One category to the left; bin 0 never.
+// One category goes to the left; bin 0 never does.
 template <split_team Team, class Terms>
 __device__ inline split_candidate find_one_hot(const task_bins& bins, const Terms& t, bool is_drawn, uint32_t drawn,
                                                split_scratch& s) {
@@ -300,8 +299,9 @@ __device__ inline ranked_category rank_category(const task_bins& bins, int32_t b
   return rows >= cat_smooth && std::isfinite(key) ? ranked_category{key, bin} : ranked_category{0, -1};
 }
 
-// The first category behind `last` (any, where that is none) in the order from one end; the same for all threads of the
-// block. One barrier; `turn` alternates. No order is stored: prefixes are short, and this takes any number of bins.
+// The first category after `last` (the first of all, if that is none) in the order from one end; the same for all
+// threads of the block. One barrier; `turn` alternates. No order is stored, because prefixes are short, and so any
+// number of bins is possible.
 template <class Terms>
 __device__ inline ranked_category next_category(const task_bins& bins, const Terms& t, double cat_smooth,
                                                 const ranked_category& last, bool from_high, split_scratch& s,
@@ -337,7 +337,7 @@ __device__ inline int32_t count_usable(const task_bins& bins, const Terms& t, do
   return usable;
 }
 
-// Walks the prefixes from one end; thread 0 lists their categories as they come.
+// Walks the prefixes from one end; thread 0 lists their categories in this order.
 template <split_compat Compat>
 __device__ inline void walk_prefixes(const task_bins& bins, const split_task& task, const split_terms<Compat>& t,
                                      const split_config& c, uint64_t seed, int32_t longest, bool from_high,
@@ -370,8 +370,8 @@ __device__ inline void walk_prefixes(const task_bins& bins, const split_task& ta
   __syncthreads();  // the next walk starts with the scratch of an even turn again
 }
 
-// The categories in the order of their keys, prefixes from both ends. One block works; the result and `num_cat` are
-// right for its thread 0, which leaves the best candidate's categories in `list`.
+// The categories in the order of their keys, with prefixes from both ends. One block works. The result and `num_cat`
+// are valid in its thread 0, which leaves the best candidate's categories in `list`.
 template <split_team Team, class Terms>
 __device__ inline split_candidate find_sorted(const task_bins& bins, const split_task& task, const Terms& t,
                                               const split_config& c, uint64_t seed, uint32_t* list, uint32_t* high_list,

@@ -61,7 +61,7 @@ struct split_terms {
                 std::isfinite(leaf.sum_h) && std::isfinite(leaf.parent_gain) &&
                 (!(c.path_smooth > 0) || std::isfinite(leaf.parent_output))) {}
 
-  // Rows that a sum of hessians stands for; may be beyond any count.
+  // Rows that a sum of hessians corresponds to; may exceed any count.
   __device__ double rows_of(double h) const { return rint(h * rows_per_hessian); }
 };
 
@@ -71,13 +71,13 @@ struct split_mass {
   double n;
 };
 
-// Which side of a division the sums are of, and how they came about.
+// The side of a division that the sums belong to, and how they were formed.
 enum class split_scan : uint8_t {
   left,
-  left_unstored,  // the same, and begins with a bin 0 that is not stored
+  left_unstored,  // the same, beginning with a bin 0 that is not stored
   right,
-  category,   // one, to the left
-  categories  // several, to the left
+  category,   // one, on the left side
+  categories  // several, on the left side
 };
 
 // A side in the making: its sums and rows, then its gain and value.
@@ -90,10 +90,10 @@ __device__ inline split_side side_of(const split_half& s) {
   return {s.g, s.h, s.gain, s.value, static_cast<int64_t>(s.rows)};
 }
 
-// Gains, and values where asked for, of the halves of a division whose hessians in the maths are `d` less l2; D > 0.
+// Gains, and if requested values, of the halves of a division whose hessians in the maths are `d` minus l2; D > 0.
 // Infinities and NaN make the gain of the division NaN or infinite: an infinite hessian of one side is -Inf on the
-// other; an infinite or NaN gradient makes T T/D so; and as D is at least 2^-103 (h + eps is exact where it cancels),
-// T/D overflows only where T T does.
+// other; an infinite or NaN gradient makes T T/D infinite or NaN; and because D is at least 2^-103 (h + eps is exact if
+// it cancels), T/D overflows only if T T does.
 template <bool WithValue, class Terms>
 __device__ inline void weigh(const Terms& t, double d, split_half& s) {
   const double soft = t.l1 > 0 ? soft_threshold(s.g, t.l1) : s.g;
@@ -101,7 +101,7 @@ __device__ inline void weigh(const Terms& t, double d, split_half& s) {
   s.gain = (soft * soft) / d;
 }
 
-// The same with smoothing. GainOfValue: the gain at the value, where nothing is smoothed, too.
+// The same with smoothing. GainOfValue: the gain at the value, even if nothing is smoothed.
 template <bool GainOfValue, class Terms>
 __device__ inline void weigh_smoothed(const Terms& t, double d, split_half& s) {
   const double ratio = t.path_smooth > 0 ? s.rows / t.path_smooth : INFINITY;
@@ -120,7 +120,7 @@ __device__ inline void weigh_halves(const Terms& t, double left_d, double right_
     weigh<WithValues>(t, right_d, right);
     return;
   }
-  // Once in the code: it is long, and rarely runs.
+  // A single copy in the code, because it is long and rarely runs.
 #pragma unroll 1
   for (int i = 0; i < 2; ++i) {
     weigh_smoothed<GainOfValue>(t, i == 0 ? left_d : right_d, left);
@@ -130,7 +130,7 @@ __device__ inline void weigh_halves(const Terms& t, double left_d, double right_
   }
 }
 
-// The gain of a division; false where it is not above the leaf's shift.
+// The gain of a division; false if it is not above the leaf's shift.
 template <class Terms>
 __device__ inline bool net_gain(const Terms& t, const split_half& left, const split_half& right, double& gain) {
   const double sum = left.gain + right.gain;
@@ -138,14 +138,14 @@ __device__ inline bool net_gain(const Terms& t, const split_half& left, const sp
   return sum > t.shift && std::isfinite(gain);
 }
 
-// `h`: the hessian that decides. Rows that are no count fail on one side or the other. An integer: `&` joins these
-// without a branch.
+// `h`: the hessian that decides. Rows that are not a count fail on one side or the other. Returns an integer, so that
+// `&` joins these without a branch.
 template <class Terms>
 __device__ inline int passes_gates(const Terms& t, double h, const split_half& s) {
   return (h >= t.min_hessian) & (s.rows >= t.least_rows);
 }
 
-// The right side is what is left of the total.
+// The right side is the total minus the left one.
 __device__ inline void divide(const split_terms<split_compat::strict>& t, const split_mass& sums, split_scan scan,
                               split_half& left, split_half& right) {
   const bool scanned_right = scan == split_scan::right;
@@ -158,7 +158,7 @@ __device__ inline void divide(const split_terms<split_compat::strict>& t, const 
   right.rows = t.total_rows - left.rows;
 }
 
-// Judges a division; false where it is inadmissible. Values are filled in where asked for.
+// Judges a division; false if it is inadmissible. Computes the values if requested.
 template <bool WithValues>
 __device__ inline bool judge(const split_terms<split_compat::strict>& t, const split_mass& sums, split_scan scan,
                              split_half& left, split_half& right, double& gain) {
@@ -171,8 +171,8 @@ __device__ inline bool judge(const split_terms<split_compat::strict>& t, const s
   return net_gain(t, left, right, gain);
 }
 
-// The conventions of LightGBM's learner on CUDA: eps is in the sums that decide and stays in some that are reported,
-// and both kinds are counted (microsoft/LightGBM, src/treelearner/cuda/cuda_best_split_finder.cu).
+// The conventions of LightGBM's learner on CUDA: eps is in the sums that decide and stays in some reported sums, and
+// rows follow from both kinds (microsoft/LightGBM, src/treelearner/cuda/cuda_best_split_finder.cu).
 template <bool WithValues>
 __device__ inline bool judge(const split_terms<split_compat::lightgbm_cuda>& t, const split_mass& sums, split_scan scan,
                              split_half& left, split_half& right, double& gain) {
@@ -204,7 +204,7 @@ __device__ inline bool judge(const split_terms<split_compat::lightgbm_cuda>& t, 
   return std::isfinite(mine.gain) && std::isfinite(mine.value) && std::isfinite(rest.gain) && std::isfinite(rest.value);
 }
 
-// A candidate of one task. That of no split has the gain -Inf, which no other has.
+// A candidate of one task. Only the candidate without a split has the gain -Inf.
 struct split_candidate {
   double gain;
   uint32_t threshold;
@@ -218,7 +218,7 @@ struct split_candidate {
   }
 };
 
-// Takes the candidate if it passes everything and is better.
+// Takes the candidate if it passes all gates and is better.
 template <class Terms>
 __device__ inline void offer(const Terms& t, const split_mass& sums, split_scan scan, uint32_t threshold,
                              split_candidate& best) {

@@ -27,7 +27,7 @@ inline namespace SIMT_DEVICE_NS {
 constexpr const char* k_gru_extents[] = {"time", "batch", "input", "hidden", "directions"};
 constexpr int32_t k_gru_num_extents = static_cast<int32_t>(std::size(k_gru_extents));
 
-// True if the device holds the weights of so many units in this regime.
+// True if the device holds the weights of this many units in this regime.
 template <gru_regime Regime>
 int32_t gru_accepts(const warpcheck_call* call) {
   return call->num_inputs > 2 && call->inputs[2] != nullptr && call->inputs[2]->ndim == 3 &&
@@ -40,8 +40,8 @@ constexpr warpcheck_variant gru_variant(const char* name, warpcheck_range hidden
   constexpr warpcheck_range any = {0, -1, 0, -1};
   return {sizeof(warpcheck_variant), name, WARPCHECK_F32, {any, any, any, hidden, {1, 2, 1, 2}}, gru_accepts<Regime>};
 }
-// In the order of gru_regime, without `automatic`. On the emulated device a grid of four multiprocessors holds
-// 32 units, so that it is never picked.
+// In the order of gru_regime, without `automatic`. On the emulated device a grid of four multiprocessors holds 32
+// units, so it is never picked there.
 constexpr bool k_gru_picks_grid = k_candidate_device == WARPCHECK_DEVICE_CUDA;
 constexpr warpcheck_range k_gru_grid_hiddens =
     k_gru_picks_grid ? warpcheck_range{0, k_gru_widest_grid, k_gru_widest_cluster + 1, k_gru_widest_grid}
@@ -55,9 +55,9 @@ constexpr warpcheck_variant k_gru_variants[] = {
                                      {0, -1, (k_gru_picks_grid ? k_gru_widest_grid : k_gru_widest_cluster) + 1, -1}),
 };
 
-// Time and directions have none: a chunk's steps and the direction change no path.
-constexpr int64_t k_gru_batches[] = {k_gru_most_rows, 16};  // rows of a block; as many blocks as there are
-constexpr int64_t k_gru_inputs[] = {32, 64};                // a tile of the bulk products
+// Time and directions have no boundaries: neither changes a path.
+constexpr int64_t k_gru_batches[] = {k_gru_most_rows, 16};  // rows of a block; the number of blocks
+constexpr int64_t k_gru_inputs[] = {32, 64};                // tiles of the bulk products
 constexpr int64_t k_gru_hiddens[] = {32, 64, 128, 192,
                                      256};  // widths of registers, a part of a chain, a block's threads
 
@@ -114,7 +114,7 @@ class gru_arguments {
   float* output(int i, const char* name, std::initializer_list<int64_t> shape) const {
     return tensor<float>(false, i, name, shape);
   }
-  // The caller's workspace, and its bytes; null: there is none.
+  // The caller's workspace, and its bytes; null if there is none.
   void* work(int64_t* bytes) const {
     *bytes = 0;
     if (call_->num_outputs < 12 || call_->outputs[11] == nullptr || is_empty(*call_->outputs[11], "work"))

@@ -62,7 +62,7 @@ inline void check_config(const gru_config& c) {
     throw std::invalid_argument("H is " + std::to_string(c.H) + ", must be at most " +
                                 std::to_string(gru_widest(c.regime)) + " in regime " +
                                 std::to_string(static_cast<int>(c.regime)) + " on this device");
-  // Every size in bytes stays below 2^62, the history's 16 D T B H and the partial sums' included.
+  // Every size in bytes stays below 2^62, including the history's 16 D T B H and the partial sums'.
   double bytes = 64;
   for (const int64_t extent : {c.T, c.B, c.H > c.I ? c.H : c.I}) bytes *= static_cast<double>(extent > 1 ? extent : 1);
   const auto widest = static_cast<double>(c.H > c.I ? c.H : c.I);

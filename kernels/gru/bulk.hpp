@@ -15,14 +15,14 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Rows that one product takes: of a sum over rows, to which the next one adds, and of a result on tensor cores, whose
-// panels take memory.
+// Rows of one product: of a sum over rows, to which the next product adds, and of a result on tensor cores, whose
+// panels need memory.
 constexpr int64_t k_gru_rows_of_product = 8192;
-// One chain for each sum: a row's does not depend on how many there are.
+// One chain for each sum, so a row's sum does not depend on the number of rows.
 constexpr matmul_options k_gru_chains{matmul_mode::ieee, false, true};
 constexpr matmul_options k_gru_rows_alone{matmul_mode::ieee, true, false};
 
-// The options in the configuration's precision, and what a product takes of the workspace then.
+// The options in the configuration's precision, and the bytes of workspace that a product then needs.
 inline matmul_options gru_options(const gru_config& c, matmul_options options) {
   options.mode = gru_matmul_mode(c.precision);
   return options;
@@ -30,7 +30,7 @@ inline matmul_options gru_options(const gru_config& c, matmul_options options) {
 inline int64_t gru_product_bytes(const gru_config& c, matmul_options options, int64_t m, int64_t n, int64_t k) {
   return matmul_work_bytes<float, float>(gru_options(c, options), m, n, k);
 }
-// As the plan declares: the longest chains of additions and of tensor-core steps of a product.
+// The longest chains of additions and of tensor-core steps of a product, which the plan declares.
 struct gru_chain_lengths {
   int64_t depth, steps;
 };
@@ -62,7 +62,7 @@ struct gru_products {
     perceptron epilogue;
     epilogue.bias = bias;
     options.mode = gru_matmul_mode(precision);
-    // Neither option lets the other rows of a result change one.
+    // With either option the other rows of a result do not change a row.
     const bool cuts_rows = precision != gru_precision::ieee && ta == trans::none;
     const int64_t rows = std::max<int64_t>(1, cuts_rows ? std::min(m, k_gru_rows_of_product) : m);
     for (int64_t row = 0; row == 0 || row < m; row += rows)
@@ -72,8 +72,8 @@ struct gru_products {
   }
 };
 
-// Returns the largest of(m, n, rows of one product) over the sums over rows of the sequence that a pass in chunks of
-// `steps` steps makes.
+// Returns the largest of(m, n, rows of one product) over the sums over rows that a pass in chunks of `steps` steps
+// makes.
 template <class Of>
 int64_t gru_largest_of_sums(const gru_config& c, int64_t steps, const Of& of) {
   const int64_t last_steps = c.T == 0 ? 0 : (c.T - 1) % steps + 1;
@@ -105,7 +105,7 @@ void gru_multiply(const Left& left, const Right& right, const Out& out, int64_t 
                 k_gru_tile_threads, 0, stream},
                gru_product<Left, Right, Out>, left, right, out, m, n, inner, slice_length);
 }
-// The same of operands in a precision.
+// The same for operands in a precision.
 template <class Left, class Right, class Out>
 void gru_multiply_in(gru_precision precision, const Left& left, const Right& right, const Out& out, int64_t m,
                      int64_t n, int64_t inner, int64_t slices, int64_t slice_length, int directions,
@@ -129,8 +129,9 @@ inline void gru_add_inputs(const gru_config& c, const gru_params& p, const gru_c
              k_gru_chains);
 }
 
-// dx of a chunk. The first direction to come to a step writes, the other adds; where both come at once direction 0 is
-// first. Backwards direction 0 comes from the end and has seen [end[0], T), direction 1 has seen [0, begin[1]).
+// dx of a chunk. The first direction that comes to a step writes, the other adds; if both come at once, direction 0 is
+// first. In the backward pass direction 0 comes from the end and has seen [end[0], T), direction 1 has seen [0,
+// begin[1]).
 inline void gru_add_dx(const gru_config& c, const gru_params& p, const gru_chunk_rows& rows, const gru_panel& panel,
                        float* dx, const gru_products& products) {
   const auto add = [&](int d, int64_t begin, int64_t end, bool adds) {
@@ -160,8 +161,8 @@ inline int64_t gru_slices_of(const gru_config& c, int64_t steps) {
   return std::max<int64_t>(1, ceil_div(steps * c.B, gru_slice_length(c, steps)));
 }
 
-// Weight and bias gradients of a chunk: what a sum over its rows adds to what earlier chunks left. Without lengths all
-// rows count, and without marks either the states that entered are rows of y, and of h0.
+// Weight and bias gradients of a chunk: adds a sum over its rows to the result of earlier chunks. Without lengths all
+// rows count, and without marks either, the states that entered are rows of y and of h0.
 class gru_weight_sums {
  public:
   gru_weight_sums(const gru_config& c, const gru_chunk_rows& rows, const gru_panel& panel, float* work, int64_t steps,
@@ -174,7 +175,7 @@ class gru_weight_sums {
         slice_length_(gru_slice_length(c, steps)),
         products_(products) {}
 
-  // Bytes of work and the longest chain of additions, whatever the arguments are.
+  // Bytes of work and the longest chain of additions, for any arguments.
   static int64_t work_bytes(const gru_config& c, int64_t steps) {
     const int64_t columns = std::max({c.I, c.H, int64_t{1}}), slices = gru_slices_of(c, steps);
     const int64_t by_products = static_cast<int64_t>(sizeof(float)) * c.D * slices * 3 * c.H * columns;
@@ -227,7 +228,7 @@ class gru_weight_sums {
   }
 
  private:
-  // The step that h0 enters is apart from the others.
+  // The step that h0 enters is separate from the others.
   void add_w_hh_of(int d, float* to) const {
     const gru_chunk& chunk = rows_.chunk;
     const gru_sequence& s = rows_.s;

@@ -1,6 +1,6 @@
-// Gated recurrent units: see the contract in gru.hpp. A pass goes through the sequence in chunks of time. Forwards: the
-// input's products of a chunk, then its steps. Backwards: the gates of a chunk where they were not saved, its steps,
-// then the gradients' products. Both directions share each launch of steps.
+// Gated recurrent units: see the contract in gru.hpp. A pass goes through the sequence in chunks of time. The forward
+// pass makes the input's products of a chunk, then its steps. The backward pass makes the gates of a chunk if they were
+// not saved, then its steps, then the gradients' products. Both directions share each launch of steps.
 #include "kernels/gru/gru.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr int64_t k_float_bytes = sizeof(float);
 
 int64_t state_size(const gru_config& c) { return c.D * c.B * c.H; }
 
-// A workspace is cut into pieces aligned to 16 bytes; the caller's alignment costs up to three floats.
+// A workspace is cut into pieces aligned to 16 bytes; aligning the caller's pointer costs up to three floats.
 constexpr int64_t k_alignment_floats = 3;
 constexpr int64_t whole_vectors(int64_t floats) { return ceil_div(floats, 4) * 4; }
 class pieces {
@@ -42,7 +42,7 @@ class pieces {
 int64_t forward_panel(const gru_config& c, int64_t steps) {
   return c.history == gru_history::save ? 0 : 3 * steps * state_size(c);
 }
-// Products of all rows take a workspace on tensor cores only.
+// Products of all rows need a workspace on tensor cores only.
 int64_t forward_work_bytes(const gru_config& c, int64_t steps) {
   const int64_t rows = std::min(steps * c.B, k_gru_rows_of_product);
   return std::max(gru_recurrent_work_bytes(c, false), gru_product_bytes(c, k_gru_chains, rows, 3 * c.H, c.I));
@@ -54,7 +54,7 @@ int64_t backward_work_bytes(const gru_config& c, int64_t steps) {
                    gru_product_bytes(c, k_gru_chains, rows, c.I, 2 * c.H)});
 }
 
-// Floats of a workspace with a panel of so many steps. Forwards a saved history takes the chunk's sums.
+// Floats of a workspace with a panel of this many steps. In the forward pass a saved history holds the chunk's sums.
 int64_t forward_floats(const gru_config& c, int64_t steps) {
   return k_alignment_floats + whole_vectors(state_size(c)) + whole_vectors(gru_exchange_floats(c, false)) +
          whole_vectors(forward_work_bytes(c, steps) / k_float_bytes) + whole_vectors(forward_panel(c, steps));
@@ -64,7 +64,7 @@ int64_t backward_floats(const gru_config& c, int64_t steps) {
          whole_vectors(backward_work_bytes(c, steps) / k_float_bytes) + 4 * steps * state_size(c);
 }
 
-// The longest chunk whose workspace keeps to the limit, or one step.
+// The longest chunk whose workspace stays within the limit, or one step.
 template <class Floats>
 int64_t longest_chunk(const gru_config& c, Floats floats) {
   const int64_t all = std::clamp<int64_t>(c.T, 1, k_gru_most_steps);
@@ -100,8 +100,8 @@ gru_sequence sequence_of(const gru_config& c, const gru_inputs& in, const float*
   return {c.T, c.B, c.H, c.D, in.lengths, in.reset, in.h0, in.h_reset, y};
 }
 
-// Chunk i of the pass. Forwards direction 0 goes from the first step on, direction 1 from the last; backwards the
-// other way round.
+// Chunk i of the pass. In the forward pass direction 0 begins at the first step, direction 1 at the last; in the
+// backward pass the other way round.
 gru_chunk chunk_of(const gru_config& c, int64_t steps, int64_t i, bool backward) {
   const int64_t begin = std::min(c.T, i * steps), end = std::min(c.T, begin + steps);
   gru_chunk chunk{{begin, c.T - end}, {end, c.T - begin}, i == 0, end == c.T};

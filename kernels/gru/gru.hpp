@@ -8,15 +8,16 @@
 //     hn = gh_n                           n = tanh(gi_n + r hn)
 //     h_t = fma(z, h_prev, fma(-z, n, n))
 //   Direction 0 visits t = 0 .. L-1, direction 1 visits t = L-1 .. 0, L the length of the row. y = 0 at t >= L.
-//   A mark reset[t, b] != 0 begins a segment at t: in place of the carried state h_reset enters step t (direction 0),
-// or step t-1 where it comes from t (direction 1). A mark at t = 0 replaces h0; marks at t >= L have no effect.
+//   A mark reset[t, b] != 0 begins a segment at t: h_reset replaces the carried state that enters step t (direction
+//   0), or the one that enters step t-1 from step t (direction 1). A mark at t = 0 replaces h0; marks at t >= L have no
+//   effect.
 //
 //   Backward, from dh = dhn, each direction against its order:
 //     e = dy_t + dh     d_n = e (1-z) (1-n^2)     d_r = d_n hn r (1-r)     d_z = e (h_prev-n) z (1-z)
-//     dgi = [d_r, d_z, d_n]     dgh = [d_r, d_z, d_n r]     dh := e z + W_hh^T dgh, the gradient of what entered
-//     dW_ih = sum dgi x^T     dW_hh = sum dgh h_prev^T     db_ih = sum dgi     db_hh = sum dgh     dx_t = sum W_ih^T
-//     dgi
-//   where h_reset entered, dh is added to dh_reset and then 0; what is left at the end is dh0.
+//     dgi = [d_r, d_z, d_n]     dgh = [d_r, d_z, d_n r]     dh := e z + W_hh^T dgh, for the state that entered
+//     dW_ih = sum dgi x^T     dW_hh = sum dgh h_prev^T     db_ih = sum dgi     db_hh = sum dgh
+//     dx_t = sum W_ih^T dgi
+//   At a step that h_reset entered, dh is added to dh_reset and set to 0. dh after the last step is dh0.
 //
 // Arguments. Device memory, row-major, aligned to their elements.
 //   x, dx            f32 [T, B, I]
@@ -27,45 +28,47 @@
 //   lengths          i64 [B], clamped to 0..T; null: T
 //   reset            u8 [T, B]; null: no marks
 //   history          f32 [D, T, B, 4H], blocks r, z, n, hn, +0 at t >= L; written by a forward pass with
-//                    gru_history::save, read by its backward pass. recompute: the backward pass makes the gates anew
-//                    from y. none: no backward pass.
+//                    gru_history::save, read by its backward pass. recompute: the backward pass computes the gates
+//                    again from y. none: no backward pass.
 //   trace_e          f32 [D, T, B, H]: e, +0 at t >= L
-//   workspace        aligned to 4 bytes, of the bytes that the query answers; any contents
-//   Null h0, h_reset, biases, dy and dhn are zeros. A null output is not wanted; y must not be null, nor a history
-//   that is saved. x, dy and y at t >= L are not used, whatever they hold.
-//   Outputs and workspace overlap nothing. Inputs, y and history are not changed by a backward pass.
+//   workspace        aligned to 4 bytes, with the size that the query returns; any contents
+//   Null h0, h_reset, biases, dy and dhn are zeros. A null output is not computed; y and a saved history must not be
+//   null. The values of x, dy and y at t >= L have no effect.
+//   Outputs and workspace overlap nothing. A backward pass does not change inputs, y and history.
 //
 // Special values. L = 0: hn = h0, dh0 = dhn. NaN and infinities follow IEEE rules and stay in their row, from their
-// step on; weight gradients take all rows. An operand below 2^-126 that its precision rounds to zero is one, beside an
-// infinity too. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
+// step on; weight gradients sum over all rows. An operand below 2^-126 that its precision rounds to zero counts as a
+// zero, also as the factor of an infinity. Gates err by at most 8 u |value| + 2^-126, 0 <= s <= 1, |tanh| <= 1.
 //
-// Precision. ieee: sums of products are f32, each product fused with its addition, in any order: a product of a sum of
-// n passes through at most n roundings. The others determine the rounding of operands, and let tensor cores
-// multiply them: tf32x3 splits them into two tf32 and errs as f32 does (kernels/matmul/matmul.hpp), tf32 rounds them to
-// the nearest of 11 bits, bf16 to the nearest of 8 (towards zero where that would be infinity). Sums, biases, gates,
-// states and what is stored stay f32. Products of many rows run on tensor cores, and in regime product those of a step
-// too; the other regimes multiply the same operands in f32, and in tf32x3 the whole ones.
+// Precision. ieee: sums of products are f32, each product fused with its addition, in any order, so a product of a sum
+// of n passes through at most n roundings. The other precisions determine the rounding of operands, and allow tensor
+// cores for their products. tf32x3 splits an operand into two tf32 and errs as f32 does (kernels/matmul/matmul.hpp),
+// tf32 rounds it to the nearest number of 11 bits, bf16 to the nearest of 8 bits (towards zero if that would be
+// infinity). Sums, biases, gates, states and all stored values stay f32. Products of many rows run on tensor cores, and
+// so do those of a step in regime product. The other regimes multiply the same operands in f32; in tf32x3 these are the
+// unsplit operands.
 //
-// Error. docs/numerics.md, "Gated recurrent units". The plan declares the chains that there are.
+// Error. docs/numerics.md, "Gated recurrent units". The plan declares the lengths of the chains.
 //
 // Workspace. Without a limit neither pass takes more than 4 w(T) bytes, w(T) = (4 T + 11) S + 6 B (H + 3) +
 // 4 D H W ceil((T B + 1) / 2048) + 3 H (W + 3) p(T B) + 3 B (H + 1) p(3 H) + 256, with S = D B H, W = max(I, H, 1) and
-// p(k) = min(64, ceil(k / 64)), at least 1; under a limit not more than the larger of the limit and 4 w(1). A precision
-// other than ieee adds v(T) = 2 (R + 3 W + 126) (3 W + 63) + 2 (4 W + 126) (R + 63) + R + 4 W + 257 to w(T), with
-// R = min(max(T, 1) B, 8192).
+// p(k) = min(64, ceil(k / 64)), at least 1. With a limit it takes at most the larger of the limit and 4 w(1). A
+// precision other than ieee adds v(T) = 2 (R + 3 W + 126) (3 W + 63) + 2 (4 W + 126) (R + 63) + R + 4 W + 257 to w(T),
+// with R = min(max(T, 1) B, 8192).
 //
-// Regimes. What the steps of a sequence wait for is W_hh and each other. registers: a block keeps W_hh in registers,
-// for hidden <= 128. cluster: the blocks of a cluster keep it in theirs, for hidden <= 512, and exchange states through
-// distributed shared memory. grid: all blocks of the launch, for hidden <= 1024. product: a product of matrices for
-// each step, any hidden. Automatic is the first of these that takes so many hidden units on the device. Blocks that
-// wait for each other are never more than the device holds at a time.
+// Regimes. A step waits for W_hh and for the step before it; a regime is the place of W_hh. registers: the registers of
+// one block, for hidden <= 128. cluster: the registers of the blocks of a cluster, for hidden <= 512, which exchange
+// states through distributed shared memory. grid: the registers of all blocks of the launch, for hidden <= 1024.
+// product: device memory, with a product of matrices for each step, for any hidden. Automatic is the first of these
+// that supports this many hidden units on the device. Blocks that wait for each other all fit on the device at once.
 //
 // Order. Every sum has a fixed order: same arguments, same bits. The order of a recurrent sum depends on H and the
 // regime alone, so a row of y, hn, dx and dh0 does not depend on B, T, D or its place.
-//   gi, dx      one chain over the inputs; over the gates r and z, then n; direction 0 before 1, in chunks of time the
-//               one that comes to a step first. On tensor cores as in matmul, uncut.
-//   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards every eighth (for
-//               more than 64 units every sixteenth) of the gates r, z, n in a row, and as many lanes.
+//   gi          one chain over the inputs. On tensor cores as in matmul, uncut.
+//   dx          one chain over the gates r and z, then n; direction 0 before 1, or in chunks of time first the one that
+//               comes to the step first. On tensor cores as in matmul, uncut.
+//   registers   a chain over every fourth vector of four units, then four lanes by a tree; backwards over every eighth
+//               vector (sixteenth for more than 64 units) of the gates r, z, n in a row, then as many lanes.
 //   cluster, grid  a thread's chain over every k-th vector of four units (backwards of the gates r, z, n in a row), the
 //               32 lanes of a warp by a tree, then warps in their order; gru/team.hpp has the numbers for each size.
 //   product     as in matmul, for rows alone.
@@ -73,9 +76,9 @@
 // Source: Cho et al., Learning phrase representations using RNN encoder-decoder, EMNLP 2014.
 //
 // Throws std::invalid_argument (negative extent, directions not 1 or 2, null or misaligned pointer with a non-zero
-// size, overlap, workspace too small, history none in a backward pass, gradient of a null bias wanted, a regime that
-// does not take so many hidden units) and simt::device_error (failed launch). The ABI adapter also refuses an output of
-// the pass that is not asked for, and a history that is not saved. Work is ordered on the stream; no call allocates or
+// size, overlap, workspace too small, history none in a backward pass, gradient of a null bias, a regime that does not
+// support this many hidden units) and simt::device_error (failed launch). The ABI adapter also refuses an output of the
+// pass that is not requested, and a history that is not saved. Work is ordered on the stream; no call allocates or
 // waits.
 #pragma once
 
@@ -94,8 +97,8 @@ struct gru_config {
   int64_t T = 0, B = 0, I = 0, H = 0;
   int D = 1;
   gru_history history = gru_history::save;
-  // Bytes of workspace; 0: as much as one pass over the sequence takes. Less is done in chunks of time, of at least one
-  // step.
+  // Bytes of workspace; 0: as much as one pass over the sequence takes. With less, a pass goes by chunks of time of at
+  // least one step.
   int64_t workspace_limit = 0;
   gru_regime regime = gru_regime::automatic;
   gru_precision precision = gru_precision::ieee;
@@ -131,8 +134,8 @@ struct gru_grads {
 };
 
 // The plan of a pass, a function of the configuration and the device. depth_*: the longest chain of f32 additions of a
-// sum over the input (backwards: of dx too), over the hidden units, over rows of the sequence; a bias is one more.
-// steps_*: the longest chain of tensor-core steps of such a sum before it is added to an f32; 0 where there are none.
+// sum over the input (backwards also of dx), over the hidden units, over rows of the sequence; a bias adds one.
+// steps_*: the longest chain of tensor-core steps of such a sum before it is added to an f32; 0 if there are none.
 struct gru_plan {
   gru_regime regime = gru_regime::registers;
   // The grid of the recurrent part; 0 in regime product. Blocks of a cluster share rows and exchange their states.

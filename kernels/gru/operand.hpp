@@ -1,5 +1,5 @@
-// Rounding of the operands of products to a precision, which concerns only them. Products of such operands are exact in
-// an FMA of f32, so regimes whose steps have none on tensor cores keep the contract of each precision.
+// Rounding of the operands of products to a precision. Products of such operands are exact in an FMA of f32, so regimes
+// whose steps do not use tensor cores keep the contract of each precision, too.
 #pragma once
 
 #include "kernels/gru/gru.hpp"
@@ -18,7 +18,7 @@ constexpr matmul_mode gru_matmul_mode(gru_precision p) {
                                       : matmul_mode::bf16x1;
 }
 
-// An operand of ieee and tf32x3, or one that is rounded.
+// An operand that is used as it is (ieee, tf32x3), or one that is rounded.
 template <bool Rounds>
 struct gru_operand {
   static constexpr bool k_rounds = false;
@@ -33,7 +33,7 @@ struct gru_operand<true> {
   }
 };
 
-// run(gru_operand of the precision).
+// Calls run(gru_operand of the precision).
 template <class Run>
 auto gru_with_operand(gru_precision p, const Run& run) {
   if (gru_rounds(p)) return run(gru_operand<true>{p == gru_precision::bf16});

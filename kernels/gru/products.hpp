@@ -1,5 +1,5 @@
-// Products over all steps of a chunk whose operands do not lie in rows: each operand through a function of its place,
-// so that rows beyond a length are zeros on both sides and the states that entered need no copy. Sums over rows.
+// Products over all steps of a chunk whose operands do not lie in rows, and sums over rows. A function of its place
+// reads each operand, so that rows beyond a length are zeros on both sides, and the states that entered need no copy.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_gru_tile = 32;          // rows and columns of a block's tile, and products between two additions to it
 constexpr int k_gru_tile_threads = 64;  // each has 4 x 4 elements
-constexpr int64_t k_gru_slice = 2048;   // products of a slice of a sum over rows, or more where that made too many
+constexpr int64_t k_gru_slice = 2048;   // products of a slice of a sum over rows; more if there were too many slices
 constexpr int64_t k_gru_most_slices = 1024;
 
 // Additions in the longest chain of a sum of `count` products within a slice.
@@ -21,7 +21,7 @@ constexpr int64_t gru_product_depth(int64_t count) {
   return (count < k_gru_tile ? count : k_gru_tile) + ceil_div(count, k_gru_tile);
 }
 
-// Row l of a chunk is (step, row of the batch); d is the direction.
+// Row l of a chunk is a pair (step, row of the batch); d is the direction.
 struct gru_chunk_rows {
   gru_sequence s;
   gru_chunk chunk;
@@ -80,7 +80,7 @@ struct gru_rounded {
   __device__ float operator()(int d, int64_t i, int64_t j) const { return operand(f(d, i, j)); }
 };
 // Results.
-struct gru_state_sums {  // gh: added to gi for r and z, beside it for n
+struct gru_state_sums {  // gh: added to gi for r and z, stored beside it for n
   gru_chunk_rows rows;
   gru_panel panel;
   const float* bias[2];
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(k_gru_tile_threads)
 
 constexpr int k_gru_elements_threads = 128;
 
-// Adds slices in their order to what earlier chunks left.
+// Adds slices in their order to the result of earlier chunks.
 __global__ void __launch_bounds__(k_gru_elements_threads)
     gru_add_slices(gru_partials partials, float* to0, float* to1, bool first) {
   const int d = static_cast<int>(blockIdx.y);
@@ -157,8 +157,8 @@ __global__ void __launch_bounds__(k_gru_elements_threads)
   }
 }
 
-// Sums over rows of the panel's four blocks: a block's columns side by side, its threads' rows one below the other,
-// both of a slice. Rows without a step are zeros.
+// Sums over rows of the panel's four blocks: the threads of a block cover columns side by side and rows one below the
+// other, both of a slice. Rows without a step are zeros.
 constexpr int k_gru_bias_columns = 32, k_gru_bias_rows = 8;
 constexpr int64_t gru_bias_depth(int64_t slice) { return ceil_div(slice, k_gru_bias_rows) + k_gru_bias_rows; }
 
@@ -185,7 +185,7 @@ struct gru_bias_gradients {
   float* ih[2];
   float* hh[2];
 };
-// Adds slices in their order to what earlier chunks left. Blocks n, r, z of the panel are db_ih, blocks r, z, n r
+// Adds slices in their order to the result of earlier chunks. Blocks n, r, z of the panel are db_ih, blocks r, z, n r
 // db_hh.
 __global__ void __launch_bounds__(k_gru_elements_threads)
     gru_add_biases(gru_partials partials, gru_bias_gradients to, bool first) {
@@ -204,14 +204,14 @@ __global__ void __launch_bounds__(k_gru_elements_threads)
   if (to.hh[d] != nullptr && column >= hidden) add(to.hh[d] + column - hidden);
 }
 
-// Zeros at the steps that a row does not have: a product is none where a weight is infinite.
+// Writes zeros at the steps that a row does not have, because a product with an infinite weight would not give them.
 __global__ void __launch_bounds__(k_gru_elements_threads) gru_clear_padding(gru_sequence s, float* dx, int64_t input) {
   const int64_t count = s.time * s.batch * input, step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
     if (i / input / s.batch >= s.length(i / input % s.batch)) dx[i] = 0.0f;
 }
 
-// Sums of the gates become the gates: blocks a_r, a_z, gi_n, gh_n become r, z, n, hn.
+// Turns sums into gates: blocks a_r, a_z, gi_n, gh_n become r, z, n, hn.
 __global__ void __launch_bounds__(k_gru_elements_threads) gru_open_gates(gru_panel panel, int64_t rows) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < rows * panel.hidden; i += step) {

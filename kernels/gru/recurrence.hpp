@@ -1,4 +1,4 @@
-// The steps of a chunk, one after another: who takes them, what they need, and their launches.
+// The steps of a chunk, one after another: the blocks that take them, their memory, and their launches.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// run(sizes of the team) in regimes `cluster` and `grid`.
+// Calls run(sizes of the team) in regimes `cluster` and `grid`.
 template <class Run>
 auto gru_with_team(const gru_config& c, const Run& run) {
   if (gru_regime_of(c) == gru_regime::grid) return run(gru_whole_grid());
@@ -41,16 +41,16 @@ inline gru_chain_lengths gru_recurrent_chains(const gru_config& c, bool backward
   }
 }
 
-// Clusters that run at the same time where a block fills a multiprocessor; one more would make all wait for a second
-// round. A cluster lies in one part of the device, of which 16 multiprocessors count on, and some part has fewer: an
-// H100 holds 7 clusters of 16 blocks, 15 of 8, 39 of 3.
+// Clusters that run at the same time if a block fills a multiprocessor; one more would make all of them wait for a
+// second round. A cluster lies in one part of the device. The count assumes 16 multiprocessors a part, and some parts
+// have fewer: an H100 holds 7 clusters of 16 blocks, 15 of 8, 39 of 3.
 inline int64_t gru_clusters_at_a_time(int64_t blocks) {
   const int64_t sms = simt::device_properties(nullptr).sm_count;
   if (blocks == 1) return sms;
   return std::max<int64_t>(1, 16 / blocks * (sms / 16) - 1);
 }
 
-// Fills in who takes the steps.
+// Fills in the grid of the steps.
 inline void gru_plan_recurrence(const gru_config& c, bool backward, gru_plan* plan) {
   plan->regime = gru_regime_of(c);
   const gru_chain_lengths chains = gru_recurrent_chains(c, backward);
@@ -77,7 +77,7 @@ inline void gru_plan_recurrence(const gru_config& c, bool backward, gru_plan* pl
   plan->blocks = c.D * ceil_div(c.B, plan->rows_per_block) * plan->blocks_per_cluster;
 }
 
-// Floats that the steps of a pass need besides.
+// Further floats that the steps of a pass need.
 inline int64_t gru_exchange_floats(const gru_config& c, bool backward) {
   gru_plan plan;
   gru_plan_recurrence(c, backward, &plan);

@@ -1,8 +1,8 @@
 // Regime `registers`, hidden <= Width: a block keeps W_hh in registers for the whole sequence, and takes its rows one
 // after another. Thread 2k has unit k besides its share of the sums: the lanes that add a unit's sums, of three gates
-// or of what a step hands back, end with them in threads 2k and 2k + 1, so that only states, or gradients of the gates,
-// go through shared memory, in two buffers in turn. A step costs one barrier; 2 Width threads have 3 Width / 2 FMA
-// each.
+// or of the gradient that a step hands back, leave them in threads 2k and 2k + 1. So only states, or gradients of the
+// gates, go through shared memory, in two buffers in turn. A step costs one barrier; each of 2 Width threads makes 3
+// Width / 2 FMAs.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_gru_most_rows = 8;  // of a block
 
-// Lanes lanes have Lanes / 2 units: with their three gates forwards, each of which sums over the states, and backwards
-// with sums over the gradients of three gates.
+// `Lanes` lanes have Lanes / 2 units. In the forward pass the three gates of a unit each sum over the states; in the
+// backward pass a unit sums over the gradients of three gates.
 template <int Width, int Lanes = 4>
 using gru_forward_share = gru_share<2 * Width, 1, 1, 3 * Lanes / 2, Width / Lanes, 1, Lanes>;
 template <int Width, int Lanes = Width <= 64 ? 8 : 16>
 using gru_backward_share = gru_share<2 * Width, 3, 1, Lanes / 2, 3 * Width / Lanes, 1, Lanes>;
 
-// Blocks that a multiprocessor holds, and steps between the request of inputs and their use: a second set of them takes
-// registers.
+// Blocks that a multiprocessor holds, and steps between the request of inputs and their use, which needs a second set
+// of registers.
 __device__ __host__ constexpr int gru_registers_residents(int width) { return width <= 64 ? 2 : 1; }
 __device__ __host__ constexpr int gru_registers_ahead(int width) { return width <= 64 ? 2 : 1; }
-constexpr int64_t k_gru_most_steps = int64_t{1} << 30;  // of a chunk: an int counts them
+constexpr int64_t k_gru_most_steps = int64_t{1} << 30;  // of a chunk: counted by an int
 
-// run(the least width of registers for so many units, as a type).
+// Calls run(the least width of registers for this many units, as a type).
 template <class Run>
 auto gru_with_width(int64_t hidden, const Run& run) {
   if (hidden <= 32) return run(std::integral_constant<int, 32>());
@@ -62,7 +62,7 @@ struct gru_active_steps {
   }
 };
 
-// Four weights in a row, zeros beyond `left` of them.
+// Four weights in a row; zeros beyond `left` of them.
 template <bool Aligned>
 __device__ float4 gru_four_weights(const float* from, int64_t left) {
   float4 four = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -76,7 +76,7 @@ __device__ float4 gru_four_weights(const float* from, int64_t left) {
   }
   return four;
 }
-// load(whether vectors of W_hh are aligned, as a type).
+// Calls load(a type that tells if vectors of W_hh are aligned).
 template <class Load>
 __device__ void gru_with_alignment(const float* w_hh, int64_t hidden, const Load& load) {
   if (hidden % 4 == 0 && reinterpret_cast<uintptr_t>(w_hh) % sizeof(float4) == 0)
@@ -85,7 +85,7 @@ __device__ void gru_with_alignment(const float* w_hh, int64_t hidden, const Load
     load(std::false_type());
 }
 
-// A thread's weights: forwards of the gates of its units, backwards of the columns of its units.
+// A thread's weights: of the gates of its units in the forward pass, of the columns of its units in the backward pass.
 template <class Share, class Operand>
 __device__ void gru_load_gates(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
                                int64_t hidden, const Operand& operand) {
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
     gru_forward_registers(gru_forward_steps p, Operand operand) {
   constexpr int k_width = Share::k_width, k_outputs = Share::k_thread_outputs;
   constexpr int k_ahead = gru_registers_ahead(k_width);
-  SIMT_DYN_SHARED(float, states);  // [2][k_width]: what enters a step, and what it makes
+  SIMT_DYN_SHARED(float, states);  // [2][k_width]: the state that enters a step, and its result
   const gru_rows rows(p.s.batch, p.rows_per_block, blockIdx.x);
   const int d = rows.d, unit = static_cast<int>(threadIdx.x) / 2;
   const int64_t hidden = p.s.hidden;
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
     if (is_first && !owns) states[k_width + unit] = 0.0f;
     gru_forward_place place = owns && steps > 0 ? p.place(d, p.time(d, 0), b, unit) : gru_forward_place{};
     gru_strides stride = p.strides(d);
-    simt::compiler_barrier(stride);  // or the compiler makes them anew at each step
+    simt::compiler_barrier(stride);  // otherwise the compiler computes them again at each step
     const gru_active_steps active(d == 0, p.chunk.begin[d], p.chunk.end[d], place.length, p.s.reset != nullptr,
                                   p.gates.blocks == 4);
     gru_forward_inputs in[k_ahead] = {};
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(Share::k_threads, gru_registers_residents(Shar
     };
     for (int i = 0; i < k_ahead && owns; ++i) read(i, i, &in[i]);
     float sum[k_outputs] = {};
-    const auto take_over = [&](int step) {  // what a step handed back
+    const auto take_over = [&](int step) {  // the result that a step handed back
       if (!active(step)) return;
       dh += sum[0];
       if (active.has_marks) dh = p.hand_over(d, p.time(d, step), b, place.length, unit, dh);

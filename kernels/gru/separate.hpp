@@ -1,5 +1,5 @@
-// Regime `product`: a launch for each part of a step, of which the recurrent sums are a product of matrices. What is
-// here does the rest, a thread for each unit of a row. States and dh lie in device memory.
+// Regime `product`: one launch for each part of a step. The recurrent sums are a product of matrices; the kernels of
+// this file do the rest, with a thread for each unit of a row. States and dh lie in device memory.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(k_gru_separate_threads) gru_forward_begin(gru_
   gru_for_units(p.s, [&](const gru_unit& u, int64_t i) { p.carry[i] = p.initial(u.d, u.b, u.k); });
 }
 
-// sums [directions, batch, 3 hidden]: of the step, biases included.
+// sums [directions, batch, 3 hidden]: the sums of the step, including biases.
 __global__ void __launch_bounds__(k_gru_separate_threads)
     gru_forward_step(gru_forward_steps p, const float* sums, int64_t step) {
   const int64_t hidden = p.s.hidden;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(k_gru_separate_threads)
 }
 
 // Ends step `step`-1 with its sums [directions, batch, hidden], then makes the gradients of step `step`. Before the
-// first step there is nothing to end; after the last one nothing begins.
+// first step there is none to end; after the last one none begins.
 __global__ void __launch_bounds__(k_gru_separate_threads)
     gru_backward_step(gru_backward_steps p, const float* sums, int64_t step) {
   gru_for_units(p.s, [&](const gru_unit& u, int64_t i) {

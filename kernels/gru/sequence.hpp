@@ -1,4 +1,4 @@
-// Rows of a sequence: lengths, marks, and what enters a step; gate functions.
+// Rows of a sequence: lengths, marks, and the state that enters a step; gate functions.
 #pragma once
 
 #include <cmath>
@@ -41,7 +41,7 @@ struct gru_sequence {
   }
 };
 
-// The steps [begin, end) of each direction that one launch takes.
+// The steps [begin, end) of each direction in one launch.
 struct gru_chunk {
   int64_t begin[2], end[2];
   bool first, last;
@@ -61,15 +61,15 @@ struct gru_panel {
 };
 
 // exp errs by 5u, the sum and the quotient by u each. Below -104 the exponential may be one subnormal instead of 0.
-// Neither function branches: lanes on both sides would take them one after the other.
+// Neither function branches, because lanes on both sides of a branch would run one after the other.
 __device__ inline float gru_logistic(float a) {
   const float e = expf(-fabsf(a));
   return unit_quotient(a >= 0.0f ? 1.0f : a > -104.0f ? e : 0.0f, 1.0f + e);
 }
 
-// From 0.7 on 1 - 2 / (1 + e^2|a|): its exponent errs by 2|a| 2u, the power by 4u besides, the sum by u and the
+// From 0.7 on 1 - 2 / (1 + e^2|a|): the exponent errs by 2|a| 2u, the power by another 4u, the sum by u and the
 // reciprocal by 2u, so that the quotient, at most 0.396, errs by 8.5u and the result by 3.9u, which is 6.5u of it.
-// Below a polynomial in a^2, cut off at 0.04u.
+// Below 0.7 a polynomial in a^2, cut off at 0.04u.
 __device__ inline float gru_tanh(float a) {
   const float x = fabsf(a), s = x * x;
   float narrow = fmaf(2.06040296e-3f, s, -8.11326492e-3f);

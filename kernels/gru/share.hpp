@@ -1,7 +1,8 @@
-// The products of a block at a step: its share of W_hh, which stays in registers for the whole sequence. Lanes lanes of
-// a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. What costs is shared memory:
-// 32 lanes take four clocks to read a vector each, and one for each sum that lanes add. With R outputs and K inner
-// indices a thread, that is 4/R clocks and, where 32 lanes add, 4/K for each that the FMAs of a multiprocessor take.
+// The products of a block at a step: its share of W_hh, which stays in registers for the whole sequence. `Lanes` lanes
+// of a warp are parts of the sums of Outputs outputs, and WarpsInner warps share such sums. Shared memory is the cost:
+// 32 lanes take four clocks to read a vector each, and one clock for each sum that lanes add. With R outputs and K
+// inner indices a thread, that is 4/R clocks, and if 32 lanes add another 4/K, for each clock of a multiprocessor's
+// FMAs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ inline namespace SIMT_DEVICE_NS {
 __device__ __host__ constexpr int gru_log2(int lanes) { return lanes == 1 ? 0 : 1 + gru_log2(lanes / 2); }
 
 // A thread has Outputs x Inner weights and multiplies Rows rows of the batch at a time. The inner index runs over
-// Segments, backwards the three gates.
+// Segments, which are the three gates in the backward pass.
 template <int Threads, int Segments, int WarpsInner, int Outputs, int Inner, int Rows, int Lanes = 32>
 struct gru_share {
   static constexpr int k_threads = Threads, k_segments = Segments, k_warps_inner = WarpsInner;
@@ -58,9 +59,9 @@ __device__ void gru_load_share(float (&w)[Share::k_thread_outputs][Share::k_thre
   }
 }
 
-// Adds Count sums of each lane over 2 Distance lanes by a tree, of a whole warp lanes 16 apart, then 8, 4, 2, 1. As
-// long as the sums can be halved, each of two lanes goes on with half of them. Returns the first sum that this lane
-// ends with; `first` and the following ones are then whole in v[0], v[1], ...
+// Adds Count sums of each lane over 2 Distance lanes by a tree; for a whole warp lanes 16 apart, then 8, 4, 2, 1. While
+// the number of sums is even, each of two lanes continues with half of them. Returns the index of the first sum that
+// this lane ends with; this and the following sums are then complete in v[0], v[1], ...
 template <int Count, int Distance = 16>
 __device__ int gru_add_lanes(float* v, int lane) {
   if constexpr (Distance == 0) {
@@ -80,7 +81,7 @@ __device__ int gru_add_lanes(float* v, int lane) {
     return gru_add_lanes<Count, Distance / 2>(v, lane);
   }
 }
-// Returns how often the count can be halved.
+// Returns the number of times that the count can be halved.
 __device__ __host__ constexpr int gru_halvings(int count) {
   int halvings = 0;
   for (; count % 2 == 0 && halvings < 5; count /= 2) ++halvings;
@@ -114,7 +115,7 @@ __device__ void gru_multiply_share(const float (&w)[Share::k_thread_outputs][Sha
     }
 }
 
-// Sums of Rows rows into partial sums [row][output] of this thread's warp. The order of additions does not depend on
+// Adds Rows rows to the partial sums [row][output] of this thread's warp. The order of additions does not depend on
 // Rows.
 template <class Share, int Rows>
 __device__ void gru_multiply_rows(const float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* rows,

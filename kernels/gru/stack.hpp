@@ -1,5 +1,5 @@
-// Layers of gated recurrent units, one on the other: the input of a layer is y of the one below, dy of a layer is dx of
-// the one above. Nothing else happens here; dropout between layers is the caller's.
+// Layers of gated recurrent units, one on top of the other: the input of a layer is y of the one below, dy of a layer
+// is dx of the one above. The caller adds dropout between layers, if any.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// A layer's own arguments as in gru.hpp. inputs.x is read of the first layer alone, and of the others replaced;
-// grads.dx of all but the first must not be null in a backward pass. lengths and marks are those of every layer.
+// The arguments of one layer as in gru.hpp. inputs.x is read for the first layer only and replaced for the others;
+// grads.dx of all layers but the first must not be null in a backward pass. lengths and marks apply to every layer.
 struct gru_layer {
   gru_config config;
   gru_params params;
@@ -25,7 +25,7 @@ struct gru_layer {
 
 namespace detail {
 
-// Throws std::invalid_argument where a layer does not fit the one below it.
+// Throws std::invalid_argument if a layer does not fit the one below it.
 inline void check_gru_stack(const gru_layer* layers, int count, bool backward) {
   if (count < 1 || layers == nullptr)
     throw std::invalid_argument("count is " + std::to_string(count) +
@@ -71,7 +71,7 @@ inline void gru_stack_forward(const gru_layer* layers, int count, void* workspac
   }
 }
 
-// dy is of the last layer's y; null: zeros.
+// dy belongs to the last layer's y; null: zeros.
 inline void gru_stack_backward(const gru_layer* layers, int count, const float* dy, void* workspace,
                                int64_t workspace_bytes, simt::stream_t stream) {
   detail::check_gru_stack(layers, count, true);

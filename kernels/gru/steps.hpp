@@ -1,5 +1,5 @@
-// The sequential part of gated recurrent units: what all regimes share, which is what a step does with a unit of a row.
-// Its inputs are read apart, so that a thread can ask for the next step's before it waits for this one's sums.
+// The sequential part of gated recurrent units that all regimes share: the work of a step on one unit of a row. Its
+// inputs are read separately, so that a thread can request the next step's before it waits for this one's sums.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Where a unit of a row finds and leaves what a step has to do with it; from one step to the next a place moves on by
-// additions. Addresses made anew took longer than the gates themselves.
+// The addresses of a unit's data for a step. From one step to the next they advance by additions; computing them anew
+// took longer than the gates themselves.
 struct gru_forward_place {
   int64_t length;
   float* gates;
@@ -103,7 +103,7 @@ struct gru_forward_steps {
     write(place, active, gates.blocks == 4, result);
     if (active && hn != nullptr && (d == 0 ? t + 1 == place.length : t == 0)) hn[s.state(d, b) + k] = result.y;
   }
-  // The same but for hn.
+  // The same, except for hn.
   __device__ void write(const gru_forward_place& place, bool active, bool saves,
                         const gru_forward_result& result) const {
     *place.y = active ? result.y : 0.0f;
@@ -157,7 +157,7 @@ struct gru_backward_steps {
     *place = later(*place, step, 1);
     if (trace_e != nullptr) place->trace_e += step.gates / 4;
   }
-  // The place some steps later, but for its trace: a pointer less to keep.
+  // The place some steps later, without its trace, which spares a pointer.
   __device__ gru_backward_place later(const gru_backward_place& place, const gru_strides& step, int64_t steps) const {
     gru_backward_place at = place;
     at.gates += steps * step.gates;
@@ -189,7 +189,7 @@ struct gru_backward_steps {
             dy == nullptr ? 0.0f : *place.dy};
   }
 
-  // The gradients of one unit of a row at step t. dh becomes e z where the row has such a step.
+  // The gradients of one unit of a row at step t. If the row has such a step, dh becomes e z.
   __device__ gru_backward_result gradients(int64_t t, const gru_backward_place& place, const gru_backward_inputs& in,
                                            float* dh) const {
     return gradients(t < place.length, in, dh);
@@ -211,13 +211,13 @@ struct gru_backward_steps {
     of_panel[3 * s.hidden] = g.hn;
   }
 
-  // dh of the state that entered step t, handed over where that was h_reset.
+  // Returns dh of the state that entered step t; if that was h_reset, adds it to dh_reset.
   __device__ float hand_over(int d, int64_t t, int64_t b, int64_t length, int64_t k, float dh) const {
     if (s.reset == nullptr || !s.enters_reset(d, t, b, length)) return dh;
     if (dh_reset != nullptr) dh_reset[s.state(d, b) + k] += dh;
     return 0.0f;
   }
-  // The same of a step of the sequence, whose sum joins *dh first.
+  // The same for a step of the sequence, after adding its sum to *dh.
   __device__ void hand_over(int d, int64_t t, int64_t b, int64_t k, float sum, float* dh) const {
     const int64_t length = s.length(b);
     if (t < length) *dh = hand_over(d, t, b, length, k, *dh + sum);

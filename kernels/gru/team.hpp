@@ -1,7 +1,7 @@
-// Regimes `cluster` and `grid`: the blocks of a team share the hidden units of a group of rows. Each keeps the weights
-// of its units in registers; what the others must know of a step, the states or backwards the gradients of the gates,
-// goes to all of them, and a barrier of the team follows. Two buffers in turn: what a step writes nobody reads before
-// that barrier, and what it reads nobody overwrites before the next one.
+// Regimes `cluster` and `grid`: the blocks of a team share the hidden units of a group of rows. Each block keeps the
+// weights of its units in registers. It sends the others its states, or in the backward pass its gradients of the
+// gates, and a barrier of the team follows each step. Two buffers are used in turn: no block reads the values that a
+// step writes before that barrier, and no block overwrites the values that it reads before the next barrier.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct gru_team_memory {
   int64_t groups;   // of rows, of all directions
   float* exchange;  // of a grid: [2][rows of a group][1 or 3 segments][pitch], aligned to 16 bytes, zeros at first
 };
-// Segments, the states or the gradients of a gate, begin at vectors.
+// Segments, which are the states or the gradients of a gate, begin at vectors.
 __device__ __host__ constexpr int64_t gru_exchange_pitch(int64_t hidden) { return (hidden + 3) / 4 * 4; }
 
-// multiply(number of rows as a type, row, its vector) for `count` rows from `first` on.
+// Calls multiply(number of rows as a type, row, its vector) for `count` rows from `first` on.
 template <class Share, class Multiply>
 __device__ void gru_for_rows(int first, int count, const float* from, const Multiply& multiply) {
   int row = 0;
@@ -30,7 +30,7 @@ __device__ void gru_for_rows(int first, int count, const float* from, const Mult
   for (; row < count; ++row) multiply(std::integral_constant<int, 1>(), first + row, from + row * Share::k_inner);
 }
 
-// A cluster has a group of rows to itself. Values go into the shared memory of each of its blocks.
+// A cluster has a group of rows to itself. Values are written to the shared memory of each of its blocks.
 template <class Share>
 class gru_cluster_team {
  public:
@@ -74,8 +74,8 @@ class gru_cluster_team {
   int rows_;
 };
 
-// The whole grid takes one group of rows after another. Values go through device memory, past the L1 caches, and come
-// into shared memory in stages.
+// The whole grid takes one group of rows after another. Values go through device memory, past the L1 caches, and into
+// shared memory in stages.
 template <class Share>
 class gru_grid_team {
  public:
@@ -134,14 +134,14 @@ class gru_grid_team {
   int pitch_;
 };
 
-// A block's further shared memory: partial sums of a tile of rows, and the values of its own units.
+// Further shared memory of a block: partial sums of a tile of rows, and the values of its own units.
 template <class Share, int OutputsOfUnit>
 struct gru_team_shape {
   static constexpr int k_units = Share::k_outputs / OutputsOfUnit;  // of a block
   static constexpr int k_tile = Share::k_threads / k_units;         // rows: a thread has one unit of one of them
   static constexpr int k_partials = k_tile * Share::k_outputs;      // of a warp
   static_assert(Share::k_threads % k_units == 0, "every thread has a unit");
-  // True if there are registers to keep a unit's place from step to step. With one tile it then moves on.
+  // True if there are registers to keep a unit's place from step to step. With one tile the place then advances.
   static constexpr bool k_keeps_place = Share::k_threads <= 256;
   __device__ static bool moves_on(int rows) { return k_keeps_place && rows <= k_tile; }
   template <class Team>
@@ -149,7 +149,7 @@ struct gru_team_shape {
     return Team::shared_floats(rows) + Share::k_warps_inner * k_partials + rows * k_units;
   }
 
-  // The sum of an output of a row of the tile: the warps' parts in their order.
+  // The sum of an output for a row of the tile: the warps' parts in their order.
   __device__ static float sum_of(const float* partials, int row, int output) {
     float sum = partials[row * Share::k_outputs + output];
 #pragma unroll
@@ -159,7 +159,7 @@ struct gru_team_shape {
   }
 };
 
-// Where a thread finds what the block shares, and which unit of a row of each tile it has.
+// The addresses of the block's shared data in a thread, and the unit and the row of each tile that the thread has.
 template <class Share, class Team, int OutputsOfUnit>
 struct gru_team_thread {
   using shape = gru_team_shape<Share, OutputsOfUnit>;
@@ -179,7 +179,7 @@ struct gru_team_thread {
         k(first_unit + unit) {}
 
   __device__ float& value(int tile) const { return values[(tile + row) * shape::k_units + unit]; }
-  // The products of a tile; sum(i) is then the i-th of this thread's unit.
+  // Makes the products of a tile; sum(i) is then the i-th sum of this thread's unit.
   __device__ void multiply(const Team& team, const float (&w)[Share::k_thread_outputs][Share::k_thread_inner],
                            int parity, int tile, int rows) const {
     team.multiply(parity, tile, rows - tile > shape::k_tile ? shape::k_tile : rows - tile,
@@ -195,7 +195,7 @@ struct gru_team_thread {
 __device__ inline void gru_load_bias(float (&bias)[3], const float* b_hh, int64_t hidden, int64_t k) {
   for (int gate = 0; gate < 3; ++gate) bias[gate] = k < hidden && b_hh != nullptr ? b_hh[gate * hidden + k] : 0.0f;
 }
-// A block's weights: forwards of the gates of its units, backwards of their columns.
+// A block's weights: of the gates of its units in the forward pass, of their columns in the backward pass.
 template <class Share, class Operand>
 __device__ void gru_load_team_gates(float (&w)[Share::k_thread_outputs][Share::k_thread_inner], const float* w_hh,
                                     int64_t hidden, int64_t first_unit, const Operand& operand) {
@@ -333,12 +333,12 @@ __global__ void __launch_bounds__(Share::k_threads, 1)
     }
     for (int tile = 0; tile < rows.count; tile += shape::k_tile)
       if (is_own(tile)) p.finish(d, rows.begin + tile + own.row, k, own.value(tile));
-    // What the last step reads of the other blocks' values, the next group or the end of the block leaves to them.
+    // The last step reads values of other blocks; the next group, or the end of the block, must not change them before.
     team.sync();
   }
 }
 
-// Who takes which sizes. A block has 32 units in a cluster, 8 in a grid.
+// Block and thread sizes by number of units. A block has 32 units in a cluster, 8 in a grid.
 struct gru_small_cluster {
   static constexpr int64_t k_widest = 256, k_most_rows_forward = 64, k_most_rows_backward = 32;
   template <class Share>

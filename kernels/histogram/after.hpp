@@ -13,7 +13,7 @@ inline namespace SIMT_DEVICE_NS {
 constexpr int k_fix_threads = 256;
 constexpr int k_subtract_threads = 256;
 
-// A sum with the rounding errors of its additions beside it (Ogita, Rump, Oishi 2005, Sum2), so that its error does not
+// A sum together with the rounding errors of its additions (Ogita, Rump, Oishi 2005, Sum2), so that its error does not
 // grow with the number of slots. Integers need none.
 template <class V>
 struct long_sum {
@@ -27,7 +27,7 @@ struct long_sum {
   __device__ V total() const { return sum + error; }
 };
 
-// A block per entry; a component of a slot per thread and step.
+// A block takes an entry; a thread takes one component of a slot per step.
 template <class V>
 __global__ void __launch_bounds__(k_fix_threads)
     fix_entries(V* hist, const fix_entry* entries, int64_t num, const V* leaf_gh) {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(k_fix_threads)
     for (int s = static_cast<int>(threadIdx.x) / 2; s < entry.num_slots; s += k_fix_threads / 2)
       if (s != entry.mfb_slot) all.add(slots[2 * static_cast<int64_t>(s) + part]);
     V sum = all.total();
-    // Lanes of the same parity.
+    // Adds lanes of the same parity.
 #pragma unroll
     for (int offset = k_warp_size / 2; offset > 1; offset /= 2) sum += __shfl_xor_sync(k_all_lanes, sum, offset);
     if (lane < 2) scratch[part][warp] = sum;

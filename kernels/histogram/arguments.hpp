@@ -21,7 +21,7 @@ inline size_t bytes_of(bin_type type) {
                               ", must be 0 (u8), 1 (u16) or 2 (u32)");
 }
 
-// A dense array of `count` elements, which the messages call `extent`.
+// A dense array of `count` elements; messages call the count `extent`.
 inline row_block checked_array(const char* name, const void* data, size_t element_bytes, int64_t count,
                                const char* extent) {
   if (count < 0) throw std::invalid_argument(std::string(extent) + " is " + std::to_string(count) + ", must be >= 0");

@@ -1,11 +1,12 @@
-// A tile of slots for bins of one byte. Lanes and columns are matched so that what a warp adds at once lies in
-// different banks of shared memory, whatever the bins are: no update waits for another of its warp, and a bin that
-// takes every row costs no more than any other.
+// A tile of slots for bins of one byte. Lanes and columns are matched so that the updates of a warp at one time lie in
+// different banks of shared memory, whatever the bins are. So no update waits for another one of its warp, and a bin
+// that takes every row costs no more than any other.
 //
-// A tile has a bin row of 256 bytes for each bin: a word per bank of one limb, or two. Of a row a lane takes a word of
-// four bins; a warp takes four rows at once, or a multiple where columns are few, which then have several banks. In
-// step k the lane of row j and word w adds column 4 w + (k + j) % 4: four rows of a word are at its four columns, one
-// each. A rotation makes the steps of all rows alike, and one byte permutation each the address.
+// A tile has a bin row of 256 bytes for each bin: a word per bank of one limb, or of two. A lane takes a word of four
+// bins of a row. A warp takes four rows at once, or a multiple if there are few columns, which then have several banks.
+// In step k the lane of row j and word w adds column 4 w + (k + j) % 4, so the four rows of a word are at its four
+// columns, one each. A rotation of the word makes the steps of all rows alike, and one byte permutation gives each
+// address.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ constexpr int k_byte_threads = 1024;
 constexpr int k_bin_row_bytes = 256;
 constexpr int k_bank_tile_bytes = k_byte_values * k_bin_row_bytes;
 
-// A slot of the tile: its limbs lie in its bin row, then in the bin rows of the same bin of further bank tiles.
+// A slot of the tile: its limbs lie in its bin row, then in the bin rows of the same bin in further bank tiles.
 template <class Word>
 struct byte_slot {
   static constexpr int k_limbs_of_bin_row = k_bin_row_bytes / k_banks / static_cast<int>(sizeof(Word));
@@ -39,10 +40,10 @@ constexpr int k_byte_bank_tiles = (Updates::k_limbs + byte_slot<typename Updates
 // A lane's share of the rows of at most 32 columns.
 struct byte_lane {
   int rows;  // that the warp takes at once
-  int row;   // this lane's among them; from `rows` on: none
+  int row;   // this lane's row among them; no row from `rows` on
   int word;
   int copies;        // of every column, in banks `columns` apart
-  int columns;       // with those that only fill the last word
+  int columns;       // including those that only fill the last word
   unsigned turn;     // turned(bins) has the byte of step k at k
   unsigned bank[4];  // of step k, in bytes
 

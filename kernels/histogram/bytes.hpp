@@ -23,7 +23,7 @@ struct byte_groups {
   }
 };
 
-// The rows of an item into the tile.
+// Adds the rows of an item to the tile.
 template <class Updates, class RowId, bool Listed>
 class byte_adder {
   using source = typename Updates::source;
@@ -53,11 +53,11 @@ class byte_adder {
   }
 
  private:
-  // As many as 64 registers a thread hold.
+  // As many as 64 registers a thread can hold.
   static constexpr int k_batch = sizeof(source) > sizeof(unsigned) ? 4 : 8;
 
-  // Rows whose words are words in memory. The next batch is under way while one is added; behind a warp's last batch
-  // that one is read again.
+  // Adds rows whose four bins are words in memory. The next batch is loaded while one is added; after a warp's last
+  // batch the same one is loaded again.
   __device__ void add_words(int64_t begin, int64_t end) const {
     const int warp = static_cast<int>(threadIdx.x) / k_warp_size, warps = static_cast<int>(blockDim.x) / k_warp_size;
     const int batch = lane_.rows * k_batch;
@@ -91,11 +91,11 @@ class byte_adder {
     }
     add_rest(begin + batches * batch, end);
   }
-  // The rest of the last batch.
+  // Adds the rest of the last batch.
   __device__ void add_rest(int64_t begin, int64_t end) const {
     for_each_row(begin, end, [&](int64_t row) { add(bins_of(row), updates_.fetch(row)); });
   }
-  // A lane reads the words of a batch before it needs the first.
+  // A lane reads all words of a batch before it needs the first one.
   __device__ void add_batches(int64_t begin, int64_t end) const {
     const int64_t warp = threadIdx.x / k_warp_size, warps = blockDim.x / k_warp_size;
     const int64_t batch = static_cast<int64_t>(lane_.rows) * k_batch, step = warps * batch;
@@ -123,7 +123,7 @@ class byte_adder {
     }
     add_rest(whole, end);
   }
-  // The lane's word of a row; 0 for columns that are none.
+  // The lane's word of a row, with 0 for columns that do not exist.
   __device__ unsigned bins_of(int64_t row) const {
     const uint8_t* const p = bins_ + row * stride_ + 4 * lane_.word;
     if (aligned_) return *reinterpret_cast<const unsigned*>(p);
@@ -145,7 +145,7 @@ class byte_adder {
       updates_.add_to_tile(byte_slot<word>{slot}, change);
     }
   }
-  // Values that no sum can hold are found in a separate pass, which leaves the registers to the main one.
+  // A separate pass finds values that no sum can hold, which leaves the registers to the main pass.
   __device__ void note_rows(int64_t begin, int64_t end) const {
     for_each_row(begin, end, [&](int64_t row) {
       const typename Updates::change change = updates_.change_of(updates_.fetch(row), context_);
@@ -160,7 +160,7 @@ class byte_adder {
       }
     });
   }
-  // Rows of the lane's, a step for each warp.
+  // Visits the lane's rows, a step for each warp.
   template <class F>
   __device__ void for_each_row(int64_t begin, int64_t end, F&& f) const {
     const int64_t warp = threadIdx.x / k_warp_size, warps = blockDim.x / k_warp_size;
@@ -181,8 +181,8 @@ class byte_adder {
   const byte_lane lane_;
 };
 
-// A warp takes both parts of two bins of eight columns: whole sectors of global memory, and banks that four lanes share
-// at most. Blocks start at different bins, so that they do not meet there.
+// A warp takes both parts of two bins of eight columns, which are whole sectors of global memory, and banks that at
+// most four lanes share. Blocks start at different bins, so that their atomics do not meet.
 template <class Updates>
 __device__ inline void hand_over_bytes(const Updates& updates, unsigned char* tile, const hist_column* cols,
                                        int columns, int bins) {

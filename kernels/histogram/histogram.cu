@@ -1,5 +1,6 @@
-// Histograms: see the contract in histogram.hpp. Cost: bins are read once, g and h once per group of columns; a row
-// makes four 32-bit atomics per bin in shared memory (fixed64), two (quantised), two of a float (float modes).
+// Histograms: see the contract in histogram.hpp. Cost: bins are read once, g and h once per group of columns. A row
+// makes four 32-bit atomics per bin in shared memory (fixed64), two (quantised), or two atomics of a float (float
+// modes).
 #include "kernels/histogram/histogram.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ column_groups groups_in(void* ws, int64_t total_bins, int64_t num_cols) {
 
 // ---- launches ----
 
-// Bytes of a tile: half a multiprocessor's shared memory, less what a block has besides.
+// Bytes of a tile: half a multiprocessor's shared memory, minus a block's other data.
 size_t tile_bytes(simt::stream_t stream) {
   constexpr size_t k_reserved = 1024;  // of a block, by the system
   constexpr size_t k_table = k_group_columns * sizeof(group_column);
@@ -45,8 +46,8 @@ int tile_capacity(simt::stream_t stream) {
   return static_cast<int>(tile_bytes(stream) / (Updates::k_limbs * sizeof(typename Updates::word)));
 }
 
-// As many items as blocks that fit the device at once, or a multiple where a tile does not take that many rows: each
-// ends with its tile handed over.
+// As many items as blocks that fit on the device at once, or a multiple if a tile cannot take that many rows: each item
+// ends with handing over its tile.
 template <class RowId>
 leaf_rows<RowId> cut_rows(const RowId* list, int64_t n_leaf, int64_t most, int64_t parts, int64_t blocks) {
   constexpr int64_t k_step = 512;
@@ -65,13 +66,13 @@ void with_bin_type(bin_type type, F&& f) {
   }
 }
 
-// A tile that takes more work to hand over than a leaf has updates is none.
+// No tile is used if handing it over takes more work than the leaf has updates.
 template <class Updates>
 hist_place choose_place(const dense_bins& d, int64_t n_leaf, int64_t total_bins, simt::stream_t) {
   return n_leaf >= ceil_div(total_bins, std::max<int64_t>(1, d.num_cols)) ? hist_place::shared : hist_place::global;
 }
 
-// Every range of slots costs a pass over the rows.
+// Every range of slots costs another pass over the rows.
 template <class Updates>
 hist_place choose_place(const csr_bins&, int64_t, int64_t total_bins, simt::stream_t stream) {
   return total_bins <= tile_capacity<Updates>(stream) ? hist_place::shared : hist_place::global;
@@ -245,7 +246,7 @@ void histogram_totals(const RowId* rows, int64_t n_leaf, int64_t num_rows, const
   if (scale != nullptr) check_disjoint(checked_array("scale", scale, 8, sizeof(fixed_scale) / 8, "scale"), output);
   const auto run = [&](auto type) {
     using Sum = typename decltype(type)::type;
-    // Of the leaf's size only, so that the order of additions is.
+    // Depends on the leaf's size only, so that the order of additions does, too.
     const auto blocks = static_cast<unsigned>(std::min(ceil_div(n_leaf, k_totals_rows), k_totals_blocks));
     const simt::buffer<leaf_sums<Sum>> partial(std::max(1u, blocks), stream);
     const leaf_source<Sum> source{g, h, scale};
@@ -311,7 +312,7 @@ static_assert(sizeof(hist_column) == 16 && sizeof(fix_entry) == 16 && sizeof(fix
                   sizeof(leaf_totals) == 24,
               "structs cross candidate.h as their 8-byte words");
 
-// Of the bins. Stages without bins have first inputs of other types.
+// The types of the bins. Stages without bins have first inputs of other types.
 constexpr uint32_t k_dtypes = WARPCHECK_U8 | WARPCHECK_U16 | WARPCHECK_U32;
 
 // In the order of hist_place, without `automatic`. The choice does not depend on a number of columns.
@@ -357,12 +358,12 @@ int64_t same_length(const matrix_view& g, const matrix_view& h) {
   return g.cols;
 }
 
-// Calls f(rows, n_leaf) with the typed list at input `at`, or with a null one of all rows where there is none.
+// Calls f(rows, n_leaf) with the typed list at input `at`, or with a null list of all rows if there is none.
 template <class F>
 void with_list(const call_arguments& c, const tensor_arguments& tensors, int at, int64_t num_rows, F&& f) {
   if (c.call->num_inputs <= at) return f(static_cast<const int32_t*>(nullptr), num_rows);
   const matrix_view rows = tensors.input_vector(at, "rows");
-  // A list of no rows is no missing list; it is never read.
+  // A list of no rows differs from a missing list; it is never read.
   static const int64_t nothing = 0;
   const void* const data = rows.base == nullptr && rows.cols == 0 ? &nothing : rows.base;
   if (data == nullptr && rows.cols > 0) throw std::invalid_argument("rows is null, must point to the list's rows");
@@ -404,7 +405,7 @@ void run_histogram(warpcheck_call* call, const call_arguments& c) {
   const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, WARPCHECK_F64, "hist");
   hist_options options;
   const int64_t accum = c.integer("accum");
-  // What is none of the three is refused by the call below.
+  // The call below refuses any other value.
   options.accum = static_cast<hist_accum>(accum >= 0 && accum <= 2 ? accum : 255);
   options.place = forced_place(call);
   const simt::buffer<fixed_scale> scale(1, c.stream);

@@ -1,22 +1,22 @@
 // Gradient histograms of binned data: for each slot (a bin of a column) the sums of g and h over the rows of a leaf.
 //
 // Contract (the reference, properties and golden data refer to this comment)
-//   hist[t] = (Sum g_i, Sum h_i) over the entries of the row list whose row i lies in slot t. Every slot is written,
-//   untouched ones become +0. g and h carry the units of the loss, sample weights already applied.
+//   hist[t] = (Sum g_i, Sum h_i) over the entries of the row list whose row i lies in slot t. Every slot is written; a
+//   slot without rows becomes +0. g and h have the units of the loss and include the sample weights.
 //
-//   dense    row i, column c, bin b adds to slot hist_offset[c] + b - o where b >= o, o = mfb_offset[c]. With o = 1 bin
-//            0 is the most frequent one and not stored. The slots of different columns are disjoint.
+//   dense    row i, column c, bin b adds to slot hist_offset[c] + b - o if b >= o, o = mfb_offset[c]. With o = 1, bin 0
+//            is the most frequent one and has no slot. The slots of different columns are disjoint.
 //   CSR      the entries row_ptr[i] .. row_ptr[i+1] of row i are slots; a row names a slot at most once, and may leave
 //            out the most frequent bin of a column, which histogram_fix then restores.
 //   rows     nullptr: rows 0 .. n_leaf-1. Rows that are listed twice count twice. n_leaf = 0 gives zeros.
 //   scale    with M the largest finite |g_i| of all rows, e_g = 53 - ceil(log2(max(1, max_rows))) - (ilogb(M) + 1),
 //            0 if M = 0; e_h likewise. nonfinite: bit 0 if some g_i is not finite, bit 1 if some h_i.
 //   fixed64  q_i = rint(g_i 2^e), half to even; hist = (Sum q_i) 2^-e. Every sum is at most 2^53 in magnitude, so this
-//            is exact, and so are histogram_fix and histogram_subtract behind it. A row that is not finite in g (h)
-//            makes the g (h) of exactly its slots NaN. Same bits on every launch, stream, schedule and order of rows.
+//            is exact, and so are histogram_fix and histogram_subtract after it. A row whose g (h) is not finite makes
+//            the g (h) of exactly its slots NaN. Same bits on every launch, stream, schedule and order of rows.
 //   float32, float64  sums in a tile of that type, tiles added in f64. The order of additions is not fixed, so neither
-//            are the bits. A float32 tile takes at most 16384 rows. What is not finite stays in its slots and
-//            component.
+//            are the bits. A float32 tile takes at most 16384 rows. A value that is not finite affects only its own
+//            slots and component.
 //   quantised  gh[i] = (g, h), g in [-32767, 32767], h in [0, 32767]. Exact.
 //   fix      hist[m] := leaf - Sum_{b != m} hist[b] over an entry's slots, per component; hist[m] is not read.
 //   subtract larger := parent - smaller per component; nothing is clamped.
@@ -28,13 +28,13 @@
 //
 // Arguments. Device memory: bins, slots, row_ptr, cols, rows, g, h, scale, hist, ws, leaf_gh, entries, totals; each
 // aligned to its element, ws to 4 bytes. Bins, slots and row numbers out of range break the contract (the emulated
-// device ends the process). Outputs overlap no input, but larger may be parent. The contents of ws do not matter.
+// device ends the process). Outputs overlap no input, but larger may be parent. ws may have any contents.
 // Extents are >= 0 and offsets 64-bit; columns are fewer than 2^31. Work is ordered on the stream; no call waits.
 //
 // Through candidate.h it is one operator, "histogram", with the scalar "stage"; structs are their 8-byte words:
 //   0 histogram   inputs {bins[rows, cols], cols i64[cols, 2], g, h, row list or none} or {slots[n], row_ptr, g, h, row
 //                 list or none}, output hist f64[total_bins, 2]; scalars "accum" (0 fixed64, 1 float32, 2 float64) and
-//                 "max_rows". The scale is that of g and h. Variants force the place.
+//                 "max_rows". The scale is computed from g and h. Variants force the place.
 //   1 scale       inputs {g, h}, output i64[3]; scalar "max_rows"
 //   2 totals      inputs {g, h, row list or none}, output i64[3]; scalars "accum" (0: the grid of g and h), "max_rows"
 //   3 quantised   as 0 with gh u16[rows, 2] (the bits of int16) in place of g and h, output hist i64[total_bins, 2]
@@ -43,7 +43,7 @@
 //   5 subtract    inputs {parent, smaller}, output larger, f64 or i64 [total_bins, 2]
 //
 // Throws std::invalid_argument (negative extent, null or misaligned pointer with a non-zero size, overlap, n_leaf >
-// max_rows, n_leaf > num_rows without a list, workspace too small, enum or configuration that does not exist) and
+// max_rows, n_leaf > num_rows without a list, workspace too small, a value that no enumerator has) and
 // simt::device_error (failed launch or allocation).
 //
 // Sources: Ke et al., LightGBM, NIPS 2017 (histograms of most-frequent-bin encoded features); Shi et al., Quantized
@@ -105,7 +105,7 @@ struct fix_entry {
 void histogram_scale(const float* g, const float* h, int64_t num_rows, int64_t max_rows, fixed_scale* out,
                      simt::stream_t stream);
 
-// Bytes of ws; at least what `histogram` and `histogram_quantised` need for any place and list of rows.
+// Returns the bytes of ws that `histogram` and `histogram_quantised` need for any place and list of rows.
 size_t histogram_workspace_bytes(const dense_bins& bins, int64_t total_bins);
 size_t histogram_workspace_bytes(const csr_bins& bins, int64_t total_bins);
 

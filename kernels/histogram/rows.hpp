@@ -40,11 +40,12 @@ __device__ inline void expect([[maybe_unused]] bool holds) {
 
 // ---- dense ----
 
-// Consecutive columns whose slots fit a tile together make a group, of k_group_columns at most; so do columns that do
-// not fit one at all, which add to global memory. Columns differ in bins, so counting columns would not do.
+// Consecutive columns form a group, of k_group_columns at most: those whose slots fit into a tile together, or those
+// that do not fit into one at all and add to global memory. Columns differ in their number of bins, so a fixed number
+// of columns would not do.
 struct column_groups {
   int* count;
-  int* first_column;  // of each group, and behind the last
+  int* first_column;  // of each group, and one past the last
   int* first_slot;    // of each column in its tile; -1: no tile
 
   __device__ bool has_tile(int column) const { return first_slot[column] >= 0; }
@@ -52,11 +53,11 @@ struct column_groups {
 
 __device__ inline int slots_of(const hist_column& column) { return column.num_bin - column.mfb_offset; }
 
-// One block. The walk over the widths is serial; the loads are not.
+// By one block. The walk over the widths is serial; the loads are not.
 __device__ inline void group_columns(const hist_column* cols, int64_t num_cols, int64_t tile_slots,
                                      const column_groups& groups) {
   SIMT_SHARED(width, int[k_prepare_threads]);
-  int count = 0, columns = k_group_columns;  // of the last group; full, so that the first column opens one
+  int count = 0, columns = k_group_columns;  // of the last group; as if full, so that the first column opens one
   int64_t used = 0;
   bool wide = false;
   for (int64_t base = 0; base < num_cols; base += k_prepare_threads) {
@@ -103,7 +104,7 @@ struct dense_view {
 
 struct group_column {
   int base;     // bin + base: the slot in the tile
-  int skipped;  // bins below have no slot
+  int skipped;  // smaller bins have no slot
   int bins;
 };
 
@@ -112,8 +113,8 @@ struct alignas(4 * sizeof(Bin)) four_bins {
   Bin bin[4];
 };
 
-// The bins of one row in a group of columns, four to a load where the address allows it. Lanes start at different
-// columns, so that rows which agree in a bin do not meet at its slot.
+// Reads the bins of one row in a group of columns, four to a load if the address allows it. Lanes start at different
+// columns, so that rows with equal bins do not meet at the same slot.
 template <class Bin, class F>
 __device__ inline void for_each_bin(const Bin* bins, int columns, F&& add) {
   const int fours = reinterpret_cast<uintptr_t>(bins) % sizeof(four_bins<Bin>) == 0 ? columns / 4 : 0;
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(k_histogram_threads, 2)
   }
 }
 
-// Fixed-point sums become numbers, in place; poisoned ones NaN.
+// Converts fixed-point sums to numbers, in place; poisoned ones become NaN.
 __global__ void __launch_bounds__(k_prepare_threads)
     finish_fixed64(double* hist, int64_t total_bins, const unsigned* poison, const fixed_scale* scale) {
   const double unit[2] = {power_of_two(-scale->e_g), power_of_two(-scale->e_h)};

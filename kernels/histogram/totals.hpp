@@ -12,7 +12,7 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_totals_threads = 256;
 constexpr int64_t k_totals_rows = 4096;   // of a block
-constexpr int64_t k_totals_blocks = 512;  // at most; the rest is done by looping
+constexpr int64_t k_totals_blocks = 512;  // at most; the blocks loop over the rest
 
 struct largest_bits {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a > b ? a : b; }
@@ -21,7 +21,7 @@ struct any_bits {
   __device__ unsigned operator()(unsigned a, unsigned b) const { return a | b; }
 };
 
-// The bits of finite magnitudes have the order of the magnitudes.
+// The bit patterns of finite magnitudes have the order of the magnitudes.
 __device__ inline void look_at(float x, unsigned bit, unsigned* largest, unsigned* nonfinite) {
   const unsigned magnitude = __float_as_uint(x) & 0x7fffffffu;
   if (magnitude >= 0x7f800000u)
@@ -30,7 +30,7 @@ __device__ inline void look_at(float x, unsigned bit, unsigned* largest, unsigne
     *largest = magnitude;
 }
 
-// Gathers the largest magnitudes' bits in e_g and e_h of `out`, which starts as zeros.
+// Collects the bits of the largest magnitudes in e_g and e_h of `out`, which starts as zeros.
 __global__ void __launch_bounds__(k_totals_threads)
     find_scale(const float* g, const float* h, int64_t num_rows, fixed_scale* out) {
   unsigned largest_g = 0, largest_h = 0, nonfinite = 0;
@@ -91,7 +91,7 @@ struct leaf_source {
   }
 };
 
-// The sum over the block, in thread 0. `scratch` holds k_max_warps; it may be used again after a barrier.
+// The sum over the block, in thread 0. `scratch` holds k_max_warps values; it may be used again after a barrier.
 template <class Sum>
 __device__ inline leaf_sums<Sum> block_leaf_sums(leaf_sums<Sum> mine, leaf_sums<Sum>* scratch) {
   const auto over_lanes = [&mine] {

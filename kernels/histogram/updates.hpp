@@ -6,11 +6,10 @@
 //   most_rows()               rows that a tile may take before it is handed over
 //   context, begin()          what a thread reads once
 //   source, fetch(row); change, change_of(source, context)   what is read of a row, and what that adds
-//   in_bytes()                whether finite_change_of(source, context) may stand for it, which for a source that is
-//   not
-//                             finite may be anything: the slots that it is added to are noted
+//   in_bytes()                true if finite_change_of(source, context) may replace change_of; for a source that is
+//                             not finite its result may be anything, but the slots that it is added to are noted
 //   add_to_tile(slot, change), add(index, change), hand_over(slot, index, part)   part 0: g, 1: h
-//   any_noted(), is_noted(change), note(index, change)   what no sum can hold is remembered beside it
+//   any_noted(), is_noted(change), note(index, change)   changes that no sum can hold are stored beside it
 #pragma once
 
 #include <cmath>
@@ -32,8 +31,8 @@ __device__ inline double power_of_two(int exponent) {
   return __longlong_as_double(static_cast<long long>(exponent + 1023) << 52);
 }
 
-// rint(x), halves to even, of |x| <= 2^51: the last place of the sum is 1. A conversion to integers takes many times as
-// long as an addition.
+// rint(x), halves to even, of |x| <= 2^51, because the last place of the sum is 1. A conversion to integers takes many
+// times as long as an addition.
 __device__ inline long long rounded(double x) {
   constexpr double k_shift = 0x1.8p52;
   return __double_as_longlong(x + k_shift) - __double_as_longlong(k_shift);
@@ -169,8 +168,8 @@ struct float_updates {
   __device__ void note(int64_t, const change&) const {}
 };
 
-// Small integers, each summed in a word of its own: 2^16 rows of at most 2^15 - 1 stay below 2^31. Two atomics that
-// return nothing cost less than one on a packed word whose overflows must be seen.
+// Small integers, each summed in a separate word: 2^16 rows of at most 2^15 - 1 stay below 2^31. Two atomics that
+// return nothing cost less than one on a packed word whose overflows must be noticed.
 struct quantised_updates {
   using word = unsigned;
   using total = unsigned long long;
@@ -178,7 +177,7 @@ struct quantised_updates {
 
   const int16_t* gh;
   total* sums;
-  bool aligned;  // a row's pair is a word in memory
+  bool aligned;  // a row's pair is one word in memory
 
   int64_t most_rows() const { return 65536; }
 

@@ -41,7 +41,7 @@ __device__ inline void store_logs(const Slice& slice, float (&value)[Slice::k_va
   slice.store(value, y);
 }
 
-// What a lane knows of its values, the largest of which is `own`, relative to the `maximum` of more lanes.
+// The state of a lane's values, whose largest is `own`, relative to the `maximum` of more lanes.
 template <int Count>
 __device__ inline log_sum log_sum_of(const float (&value)[Count], float own, float maximum) {
   return {own, sum_of_remaining(value, -INFINITY, maximum)};
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
   const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
-  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  // A row after the last is empty: its lanes stay active for the shuffles and access nothing.
   const auto slice_of = [&](int64_t r) {
     const bool exists = r < a.rows;
     return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
 //
 // Cost per row: the row once in and out; two barriers.
 
-// Over the block, of sums that are relative to the block's maximum. `scratch` holds k_max_warps values.
+// Joins sums of the block that are relative to the block's maximum. `scratch` holds k_max_warps values.
 __device__ inline log_sum join_block(log_sum mine, float maximum, log_sum* scratch) {
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
   mine = join_lanes<k_warp_size>(mine, maximum);
@@ -248,7 +248,7 @@ void launch_block(const log_softmax_arguments<T>& a, simt::stream_t stream) {
     simt::launch(config, log_softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
 }
 
-// Full threads, of 32 elements, in blocks as small as the row allows.
+// Threads with all of their 32 elements, in blocks as small as the row allows.
 template <class T>
 void launch_block_variant(const log_softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_most = 32 / row_vector<T>::k_width;

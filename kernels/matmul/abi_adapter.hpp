@@ -85,7 +85,7 @@ inline warpcheck_status run_matmul_call(warpcheck_call* call) {
       using T = typename decltype(type)::type;
       using TC = typename decltype(output)::type;
       const matmul_variant forced = forced_matmul_variant(call, c);
-      // Extents that are no extents are the API's affair.
+      // The API checks extents that are not valid.
       const bool needs_own = c.work_bytes == 0 && c.m > 0 && c.n > 0 && c.k > 0;
       const int64_t own = needs_own ? matmul_work_bytes<T, TC>(c.options, c.m, c.n, c.k) : 0;
       const simt::buffer<float4> space(static_cast<size_t>(std::max<int64_t>(1, own / 16)), stream);
@@ -114,7 +114,7 @@ inline matmul_variant picked_matmul_variant(const matmul_call& c, simt::stream_t
       if (within(r.m, c.m) && within(r.n, c.n) && within(r.k, c.k)) picked = r.variant;
   });
   const bool on_warpgroups = picked == matmul_variant::warpgroup || picked == matmul_variant::warpgroups;
-  // Where there is no wgmma (clusters came with it), warps take its place.
+  // Without wgmma (and clusters, which came with it), warps take its place.
   if (on_warpgroups && simt::device_properties(stream).max_cluster <= 1) return matmul_variant::warps;
   return picked;
 }
@@ -125,7 +125,7 @@ inline const char* pick_matmul_variant(const warpcheck_call* call) {
     const matmul_variant picked = picked_matmul_variant(c, static_cast<simt::stream_t>(call->stream));
     const int technique = matmul_technique_of(picked, c.options.mode, c.a.dtype);
     return technique < 0 ? nullptr : k_matmul_techniques[technique].name;
-  } catch (const std::exception&) {  // no legal call, or none that is offered
+  } catch (const std::exception&) {  // not a legal call, or none that is offered
     return nullptr;
   }
 }
@@ -139,7 +139,7 @@ int32_t accepts_matmul_call(const warpcheck_call* call) {
   }
 }
 
-// The table, made of the boxes of every option: a variant's ranges span its boxes, boundaries are where boxes end.
+// The table of the boxes of every option: a variant's ranges span its boxes, boundaries are the ends of boxes.
 class matmul_table {
  public:
   matmul_table() {

@@ -24,7 +24,7 @@ row_block matmul_stored(const char* name, const T* data, int64_t rows, int64_t c
   return block;
 }
 
-// Throws std::invalid_argument as matmul does. Extents >= 0; least_bytes: what the workspace must hold.
+// Throws std::invalid_argument like matmul. Extents >= 0; least_bytes: the least size of the workspace.
 template <class T, class TC>
 void check_matmul_arguments(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
                             int64_t ldb, const TC* c, int64_t ldc, const float* bias, const void* work,

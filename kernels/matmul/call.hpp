@@ -1,4 +1,4 @@
-// A call through the ABI adapter (abi/candidate.h) as one of the C++ API, for ours and for libraries beside it.
+// A call of the ABI adapter (abi/candidate.h) as a call of the C++ API, for our kernels and for other libraries.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct matmul_call {
   perceptron epilogue;
   matmul_options options;
   void* work;
-  int64_t work_bytes;  // 0: the candidate takes its own
+  int64_t work_bytes;  // 0: the candidate allocates its own
 };
 
 inline int64_t matmul_code(const warpcheck_call* call, const char* name, int most) {
@@ -107,7 +107,7 @@ inline matmul_call read_matmul_call(const warpcheck_call* call) {
   return c;
 }
 
-// f(type of a, type of c) for the types that kernels are there for.
+// Calls f(type of a, type of c) for the types that have kernels.
 template <class F>
 void with_matmul_types(const matmul_call& c, F&& f) {
   if (c.options.mode != matmul_mode::ieee && c.a.dtype != WARPCHECK_F32)

@@ -77,8 +77,8 @@ class matmul_copies {
     source_ += Depth * x_.k_stride;
   }
 
-  // The same where only `outer` of the tile's outer indices and `depth` of its k exist: the others' elements are
-  // neither read nor, beyond `depth`, written; those of outer indices that do not exist become 0.
+  // The same if only `outer` of the tile's outer indices and `depth` of its k exist. Other elements are not read. They
+  // are not written beyond `depth`; those of outer indices that do not exist become 0.
   __device__ void copy_part(float* stage, int outer, int depth) {
     const bool rows = x_.layout == matmul_layout::along_k, vectors = x_.layout == matmul_layout::vectors;
     const int outer_step = rows ? Threads / 8 : vectors ? Outer : 32;
@@ -116,7 +116,7 @@ class matmul_copies {
                 "rows of a tile divide into copies");
 
   const matmul_operand& x_;
-  const float* source_;    // this thread's first element of the next tile
+  const float* source_;    // the first element of the next tile for this thread
   int outer_ = 0, k_ = 0;  // its place in the tile
 };
 

@@ -11,9 +11,9 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Rows of op(A) and columns of op(B) with an element that is not finite, which a split into parts does not carry.
+// Rows of op(A) and columns of op(B) with an element that is not finite, which a split into parts cannot represent.
 struct matmul_flags {
-  unsigned* any;  // not 0: there are some; nullptr: nobody looks
+  unsigned* any;  // not 0: there are some; nullptr: not needed
   unsigned* rows;
   unsigned* columns;
 
@@ -33,7 +33,7 @@ struct matmul_epilogue {
   float mu, sigma;
   matmul_flags flags;
 
-  // v, rounded operation by operation: no compiler may contract them.
+  // v, rounded operation by operation: the compiler must not contract them.
   __device__ float value(float sum, float old, float shift) const {
     float v = __fmul_rn(alpha, sum);
     if (beta != 0.0f) v = fmaf(beta, old, v);
@@ -41,8 +41,8 @@ struct matmul_epilogue {
     return v;
   }
 
-  // Stores what the elements of row i become, of the four from column j, a multiple of 4, on those before `columns`;
-  // `but_flagged`: not those of flagged rows and columns.
+  // Stores the results of row i for the four elements from column j, a multiple of 4, that lie before `columns`; with
+  // `but_flagged` without those of flagged rows and columns.
   __device__ void complete(int64_t i, int64_t j, int64_t columns, const float (&sum)[4], bool but_flagged) const {
     struct alignas(4 * sizeof(TC)) four {
       TC element[4];
@@ -68,7 +68,7 @@ struct matmul_epilogue {
       if (e < columns && !(but_flagged && flags.at(i, j + e))) to[e] = y.element[e];
   }
 
-  // The same, from `first` on, for those of flagged rows and columns alone.
+  // The same from `first` on, only for flagged rows and columns.
   __device__ void replace(int64_t i, int64_t j, int64_t first, int64_t columns, const float (&sum)[4]) const {
     TC* const to = c + i * ldc + j;
 #pragma unroll
@@ -80,7 +80,7 @@ struct matmul_epilogue {
     }
   }
 
-  // In f32: stores v of row i, of the four elements from column j on, of those from `first` to before `columns`.
+  // In f32: stores v of row i for the elements from `first` to before `columns` among the four from column j on.
   __device__ void store(int64_t i, int64_t j, int64_t first, int64_t columns, const float (&sum)[4]) const {
     float* const to = c + i * ldc + j;
     if (vectors && first <= 0 && columns >= 4 && j % 4 == 0) {
@@ -103,8 +103,8 @@ struct matmul_epilogue {
       }
     }
   }
-  // Takes the sigmoid of what store stored for the same arguments. From memory, so that one copy of the code serves all
-  // of a thread's elements.
+  // Applies the sigmoid to the values that store() stored for the same arguments. It reads them from memory, so that
+  // one copy of the code serves all elements of a thread.
   __device__ void finish(int64_t i, int64_t j, int64_t first, int64_t columns) const {
     float* const to = c + i * ldc + j;
     if (vectors && first <= 0 && columns >= 4 && j % 4 == 0) {
@@ -118,14 +118,14 @@ struct matmul_epilogue {
   }
 };
 
-// The sums of slices, one matrix of m rows for each, in rows of whole vectors.
+// The sums of slices: one matrix of m rows for each slice, in rows of whole vectors.
 struct matmul_partials {
-  float* data;  // nullptr where the sum is not cut
+  float* data;  // nullptr if the sum is not cut
   int64_t m, pitch;
 
   __device__ float* at(int64_t slice, int64_t i, int64_t j) const { return data + (slice * m + i) * pitch + j; }
 
-  // As matmul_epilogue::store.
+  // See matmul_epilogue::store.
   __device__ void store(int64_t slice, int64_t i, int64_t j, int64_t first, int64_t columns,
                         const float (&sum)[4]) const {
     float* const to = at(slice, i, j);

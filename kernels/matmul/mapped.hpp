@@ -36,8 +36,8 @@ struct matmul_box_ring {
   simt::mbarrier* empty;
 };
 
-// Fetches the boxes of a tile in pairs of stages, as they are multiplied: a last one, if their number is odd, is of
-// zeros, which change no sum. What lies beyond the extents becomes 0.
+// Fetches the boxes of a tile in pairs of stages, in the order of multiplication. If their number is odd, the last box
+// is zeros, which change no sum. Elements beyond the extents become 0.
 template <class Shape>
 __device__ __forceinline__ void matmul_fetch_boxes(const simt::tensor_map& a, const simt::tensor_map& b,
                                                    const matmul_panel_tile& tile, int64_t k_panels,
@@ -67,7 +67,7 @@ __device__ __forceinline__ simt::matrix_descriptor matmul_describe_box(const uns
   return simt::make_matrix_descriptor(box, 0, 1024, simt::swizzle::b128);
 }
 
-// acc = the products of two boxes, in flight afterwards.
+// acc = the products of two boxes, which are in flight afterwards.
 template <class Shape>
 __device__ __forceinline__ void matmul_multiply_boxes(simt::matrix_descriptor a, simt::matrix_descriptor b,
                                                       float (&acc)[Shape::k_box / 2]) {
@@ -81,9 +81,9 @@ __device__ __forceinline__ void matmul_multiply_boxes(simt::matrix_descriptor a,
   simt::wgmma_commit();
 }
 
-// Adds the products of two stages to a warpgroup's sums; a and b: its boxes in the first stage of the ring. While those
-// of one part are added, the next part's are in flight into the other accumulator. None is in flight from one call to
-// the next, or ptxas waits for each product.
+// Adds the products of two stages to a warpgroup's sums; a and b: its boxes in the first stage of the ring. While the
+// products of one part are added, the next part's are in flight into the other accumulator. None is in flight from one
+// call to the next, because ptxas would then wait for each product.
 template <class Shape>
 __device__ __forceinline__ void matmul_add_stages(const matmul_box_ring& ring, simt::matrix_descriptor a,
                                                   simt::matrix_descriptor b, matmul_ring_place<Shape::k_stages>& next,
@@ -119,8 +119,8 @@ __device__ __forceinline__ void matmul_add_stages(const matmul_box_ring& ring, s
 }
 
 // Stores a warpgroup's sums, which are lost, to C or the partial sums. Two neighbouring lanes swap halves of two rows,
-// so that each has four columns of one. The loop moves the sums of the next part to the first's place, since registers
-// have no index.
+// so that each has four columns of one row. The loop moves the sums of the next part to the place of the first, because
+// registers have no index.
 template <class Shape, class TC>
 __device__ __forceinline__ void matmul_store_sums(const matmul_panel_product<TC>& p, const matmul_panel_tile& tile,
                                                   int thread, float (&sum)[Shape::k_parts][Shape::k_box / 2]) {

@@ -1,4 +1,4 @@
-// Matrix product: see the contract in matmul.hpp. What runs where: matmul_regions and matmul/plan.hpp; how:
+// Matrix product: see the contract in matmul.hpp. matmul_regions and matmul/plan.hpp choose the kernel. The kernels:
 // matmul/tile.hpp and vector.hpp in f32, matmul/pack.hpp, warps.hpp and warpgroups.hpp on tensor cores, mapped.hpp
 // without packing.
 #include "kernels/matmul/matmul.hpp"
@@ -45,7 +45,7 @@ void check_trans(const char* name, trans t) {
     throw std::invalid_argument(std::string(name) + " is " + std::to_string(static_cast<int>(t)) + ", must be 0 or 1");
 }
 
-// Where a variant may be forced: on tensor cores or not, and that of a vector where there is one.
+// True if a variant may be forced: it is on tensor cores or not as the call is, and `vector` needs a vector.
 template <class T>
 void check_variant(matmul_variant variant, matmul_options options, int64_t m, int64_t n) {
   if (variant == matmul_variant::automatic) return;
@@ -61,13 +61,13 @@ void check_variant(matmul_variant variant, matmul_options options, int64_t m, in
                                 " and n = " + std::to_string(n) + " are both above 1");
 }
 
-// True if rows of vectors of so many elements are aligned.
+// True if rows of vectors of this many elements are aligned.
 template <class T>
 bool vectors_at(const T* data, int64_t ld, int64_t elements) {
   return reinterpret_cast<uintptr_t>(data) % (static_cast<size_t>(elements) * sizeof(T)) == 0 && ld % elements == 0;
 }
 
-// A call's operands and what becomes of their product, past all checks; m, n, k >= 1.
+// A call's operands and its epilogue, after all checks; m, n, k >= 1.
 template <class T, class TC>
 struct matmul_task {
   bool ta, tb;
@@ -102,7 +102,7 @@ unsigned checked_blocks(int64_t tiles_m, int64_t tiles_n, int64_t slices) {
   return static_cast<unsigned>(tiles_m * tiles_n * slices);
 }
 
-// The product of tiles in f32; Flagged: of flagged rows and columns alone, uncut.
+// The product of tiles in f32; Flagged: only of flagged rows and columns, uncut.
 template <class Shape, bool Flagged = false>
 void launch_tiles(const matmul_task<float, float>& t) {
   const bool cut = !Flagged && t.slices.count > 1;
@@ -123,8 +123,8 @@ void launch_tiles(const matmul_task<float, float>& t) {
   simt::launch(config, matmul_tile<Shape, Flagged>, product);
 }
 
-// The product of a matrix and a vector; n = 1, or m = 1. Returns whether the slices are added: those of an element,
-// where the shared memory has room for them, are one block's.
+// The product of a matrix and a vector; n = 1, or m = 1. Returns true if the slices are added already: one block has
+// all slices of an element if shared memory has room for them.
 bool launch_vector(const matmul_task<float, float>& t) {
   using shape = matmul_vector_shape;
   const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;
@@ -166,7 +166,7 @@ void launch_finish(const matmul_partials& partials, int64_t slices, int64_t m, i
   simt::launch(config, matmul_finish<TC>, partials, slices, m, n, epilogue);
 }
 
-// Brings the operands into panels, and flags what is not finite.
+// Packs the operands into panels, and flags elements that are not finite.
 template <class Arithmetic, class TC>
 void launch_pack(const matmul_task<typename Arithmetic::input, TC>& t) {
   using panel = matmul_panel<Arithmetic>;
@@ -214,7 +214,7 @@ void launch_panels(const matmul_task<typename Arithmetic::input, TC>& t, void (*
   simt::launch(config, kernel, product);
 }
 
-// True if tensor maps reach the operand where it lies, in rows of `cols` elements.
+// True if tensor maps reach the operand in place, in rows of `cols` elements.
 template <class T>
 bool can_be_mapped(const T* data, int64_t ld, int64_t rows, int64_t cols) {
   constexpr int64_t k_most_coordinate = int64_t{1} << 30, k_most_pitch = int64_t{1} << 38;
@@ -238,7 +238,7 @@ void launch_mapped(const matmul_task<T, TC>& t) {
                product, blocks);
 }
 
-// Multiplies 16-bit operands without packing them, if they are aligned for that. Returns whether it did.
+// Multiplies 16-bit operands without packing them, if their alignment allows it. Returns true if it did.
 template <class T, class TC>
 bool multiply_mapped(const matmul_task<T, TC>& t) {
   using simt::major;
@@ -250,10 +250,10 @@ bool multiply_mapped(const matmul_task<T, TC>& t) {
   return true;
 }
 
-// wgmma is of compute capability 9.0, as clusters are.
+// wgmma needs compute capability 9.0, like clusters.
 bool has_warpgroups(simt::stream_t stream) { return simt::device_properties(stream).max_cluster > 1; }
 
-// The product on tensor cores without what split parts do not carry. Returns the variant that ran.
+// The product on tensor cores, without elements that split parts cannot represent. Returns the variant that ran.
 template <class Arithmetic, class TC>
 matmul_variant multiply_panels(matmul_variant variant, const matmul_task<typename Arithmetic::input, TC>& t) {
   using one = matmul_one_warpgroup_shape<Arithmetic>;
@@ -270,7 +270,7 @@ matmul_variant multiply_panels(matmul_variant variant, const matmul_task<typenam
   return variant;
 }
 
-// All of it, for m, n, k >= 1 and alpha other than 0.
+// The whole product, for m, n, k >= 1 and alpha other than 0.
 template <class T, class TC>
 matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T, TC>& t) {
   bool is_added = t.slices.count == 1;

@@ -106,8 +106,8 @@ matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t 
 // are the same.
 enum class matmul_variant : uint8_t { automatic, epilogue, vector, small, wide, square, warps, warpgroup, warpgroups };
 
-// The box of extents, inclusive and without a limit where the second is -1, in which the dispatch picks a variant. For
-// m, n >= 1 the boxes cover everything and do not overlap. alpha = 0 takes the variant of k = 0.
+// The box of extents, inclusive and without a limit if the second is -1, in which the dispatch picks a variant. For m,
+// n >= 1 the boxes cover everything and do not overlap. alpha = 0 takes the variant of k = 0.
 struct matmul_region {
   matmul_variant variant;
   int64_t m[2], n[2], k[2];
@@ -115,9 +115,9 @@ struct matmul_region {
 template <class T, class TC>
 std::vector<matmul_region> matmul_regions(matmul_options options);
 
-// The same with a variant forced (one of the mode's, not epilogue; vector where m or n is 1), and the variant used as
-// the result; automatic where nothing happened. The plan, and with it the bits, stay. k = 0 and alpha = 0 have no other
-// variant.
+// The same with a forced variant (one of the mode's, not epilogue; vector if m or n is 1); returns the variant that
+// ran, or automatic if nothing happened. The plan, and with it the bits, stay the same. k = 0 and alpha = 0 have no
+// other variant.
 template <class T, class TC>
 matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha,
                            const T* a, int64_t lda, const T* b, int64_t ldb, float beta, TC* c, int64_t ldc,

@@ -1,4 +1,4 @@
-// Packing: what brings operands of any layout into panels (parts.hpp), and flags what is not finite. It reads each
+// Packing: copies operands of any layout into panels (parts.hpp), and flags elements that are not finite. It reads each
 // element once and writes its parts once.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// An operand in device memory, and where its panels go.
+// An operand in device memory, and the place of its panels.
 template <class T>
 struct matmul_source {
   const T* data;
@@ -21,7 +21,7 @@ struct matmul_source {
   bool vectors;                    // neighbours along k lie in aligned vectors of 16 bytes
   int64_t outer;
   unsigned char* panels;
-  unsigned* flags;  // of each outer index; where the arithmetic splits
+  unsigned* flags;  // of each outer index; only if the arithmetic splits
 };
 
 constexpr int k_pack_threads = 256;
@@ -63,8 +63,8 @@ __device__ void matmul_read_core(const matmul_source<T>& x, int64_t outer, int64
   }
 }
 
-// Blocks of a come first. Warps read rows of 16 bytes of core matrices along whichever index is contiguous, and write
-// core matrices whole.
+// Blocks of a come first. Warps read the rows of 16 bytes of core matrices along the index that is contiguous, and
+// write whole core matrices.
 template <class Arithmetic>
 __global__ void __launch_bounds__(k_pack_threads)
     matmul_pack(matmul_source<typename Arithmetic::input> a, matmul_source<typename Arithmetic::input> b, int64_t k,

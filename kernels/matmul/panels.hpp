@@ -1,5 +1,5 @@
-// Shared parts of the kernels that multiply panels on tensor cores: the product, and the way of a tile of sums from
-// shared memory to C.
+// Shared parts of the kernels that multiply panels on tensor cores: the product, and the transfer of a tile of sums
+// from shared memory to C.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct matmul_panel_product {
 struct matmul_panel_tile {
   int64_t row, column, slice, begin, end;
 
-  // The one with this number, of all tiles of all slices.
+  // Returns the tile of this number, among all tiles of all slices.
   template <class Shape, class TC>
   __device__ static matmul_panel_tile of(const matmul_panel_product<TC>& p, int64_t number) {
     const int64_t tiles = p.tiles_m * p.tiles_n;
@@ -37,12 +37,12 @@ struct matmul_panel_tile {
   }
 };
 
-// Rows of a tile of sums in shared memory lie so far apart that those of four neighbouring rows, two columns each of
-// four lanes, are on all banks once.
+// The distance of rows of a tile of sums in shared memory: those of four neighbouring rows, with two columns each of
+// four lanes, use every bank once.
 template <int Columns>
 constexpr int k_matmul_staged_pitch = (Columns + 31) / 32 * 32 + 8;
 
-// Stores a tile of sums, which `Threads` threads hand over in shared memory, to C or the partial sums.
+// Stores a tile of sums, which `Threads` threads have written to shared memory, to C or the partial sums.
 template <int Rows, int Columns, int Threads, class TC>
 __device__ void matmul_store_tile(const matmul_panel_product<TC>& p, const matmul_panel_tile& tile, const float* staged,
                                   int thread) {

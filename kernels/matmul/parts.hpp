@@ -1,5 +1,5 @@
-// The parts that tensor cores multiply: what each arithmetic makes of an operand, and the panels in which the workspace
-// holds it.
+// The parts that tensor cores multiply: the split of an operand in each arithmetic, and the panels in which the
+// workspace holds it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline namespace SIMT_DEVICE_NS {
 // Products that go into a tensor core's accumulator before it is added to an f32.
 constexpr int k_matmul_promotion = 64;
 
-// f32 as the sum of three bf16, and of the nine products of parts the six largest, smallest first.
+// f32 as the sum of three bf16; the six largest of the nine products of parts, smallest first.
 struct matmul_bf16x6 {
   using input = float;
   using operand = simt::bf16;
@@ -57,7 +57,7 @@ struct matmul_bf16x1 {
   __host__ __device__ static constexpr int b_part(int) { return 0; }
 };
 
-// f16 or bf16 as they are.
+// f16 or bf16 unchanged.
 template <class T>
 struct matmul_16_bit {
   using input = T;
@@ -68,10 +68,10 @@ struct matmul_16_bit {
   __host__ __device__ static constexpr int b_part(int) { return 0; }
 };
 
-// A panel is 64 outer indices (rows of op(A), columns of op(B)) by `k_depth` of k: strips of 8 outer indices, of each
-// strip the parts one after the other, and of each part, along k, core matrices of 8 outer indices by 16 bytes. They
-// are what both kinds of instructions read: 128 bytes in a row, so that no bank of shared memory is hit twice.
-// Panels follow each other along k, then along the outer index. What lies beyond an operand's extents is 0.
+// A panel is 64 outer indices (rows of op(A), columns of op(B)) by `k_depth` of k. It consists of strips of 8 outer
+// indices; a strip has its parts one after the other, and a part has, along k, core matrices of 8 outer indices by 16
+// bytes. Both kinds of instructions read core matrices: 128 bytes in a row, so that they use each bank of shared memory
+// once. Panels follow each other along k, then along the outer index. Elements beyond an operand's extents are 0.
 template <class Arithmetic>
 struct matmul_panel {
   static constexpr bool k_splits = std::is_same_v<typename Arithmetic::input, float>;

@@ -1,4 +1,4 @@
-// Choice of the kernel and of the slices of k, by types, options and extents alone, the same on every machine.
+// Choice of the kernel and of the slices of k, from types, options and extents alone, the same on every machine.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using matmul_small_shape = matmul_shape<2, 2, 1, 2, 32, 8, 3, 4>;
 using matmul_wide_shape = matmul_shape<1, 4, 2, 2, 32, 8, 2, 3>;
 using matmul_square_shape = matmul_shape<2, 2, 2, 4, 32, 8, 2, 2>;
 
-// run(shape type) for a variant of f32 that has one.
+// Calls run(shape type) for a variant of f32 that has one.
 template <class Run>
 auto matmul_with_shape(matmul_variant variant, Run&& run) {
   switch (variant) {
@@ -40,7 +40,7 @@ using matmul_one_warpgroup_shape = matmul_warpgroup_shape<Arithmetic, 1, 32, 2, 
 template <class Arithmetic>
 using matmul_two_warpgroups_shape = matmul_warpgroup_shape<Arithmetic, 2, 128, 2>;
 
-// run(arithmetic type): that of 16-bit inputs, or of a mode other than ieee.
+// Calls run(arithmetic type): that of 16-bit inputs, or of a mode other than ieee.
 template <class T, class Run>
 auto matmul_with_arithmetic(matmul_mode mode, Run&& run) {
   if constexpr (!std::is_same_v<T, float>) {
@@ -72,7 +72,7 @@ constexpr matmul_region k_matmul_regions[] = {
     {matmul_variant::wide, {1793, -1}, {1793, -1}, {1, 128}},
     {matmul_variant::square, {1793, -1}, {1793, -1}, {129, -1}},
 };
-// Without m: what runs is as good for few rows as for many.
+// Independent of m: these variants are as good for few rows as for many.
 constexpr matmul_region k_matmul_regions_of_rows_alone[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
     {matmul_variant::vector, {1, -1}, {1, 1}, {1, -1}},
@@ -114,7 +114,7 @@ inline matmul_variant matmul_variant_of(bool tensor_cores, bool rows_alone, int6
 // The machine that plans are made for: 132 multiprocessors of 128 FMAs a clock, or 2048 products of bf16.
 constexpr int64_t k_planned_sms = 132;
 constexpr int64_t k_fmas_per_clock = 128;
-// Clocks: of a block beside its products; of the pass that adds slices; bytes of partial sums a clock, both ways.
+// In clocks: a block's time beside its products, the pass that adds slices; bytes of partial sums a clock, both ways.
 // Fitted to times of an H100 (docs/notes/matmul.md).
 constexpr int64_t k_block_clocks = 1500, k_finish_clocks = 9000, k_partial_bytes_per_clock = 2800;
 constexpr int64_t k_least_slice = 64, k_most_slices = 64;
@@ -130,7 +130,7 @@ inline int64_t matmul_finish_clocks(int64_t m, int64_t n, int64_t count) {
 template <class Shape>
 int64_t matmul_fma_clocks(int64_t blocks, int64_t length) {
   const int64_t products = length * Shape::k_m * Shape::k_n / k_fmas_per_clock;
-  // Beside each other w warps take (w + latency) / w times as long as their FMAs alone; fewer hide less.
+  // With w warps the FMAs take (w + latency) / w times as long as alone; fewer warps hide less.
   constexpr int groups = Shape::k_groups_m * Shape::k_groups_n;
   constexpr int64_t latency = groups <= 2 ? 7 : groups <= 4 ? 4 : 3;
   const auto beside = [&](int64_t resident) {
@@ -142,20 +142,20 @@ int64_t matmul_fma_clocks(int64_t blocks, int64_t length) {
   return clocks;
 }
 
-// The same on tensor cores, with as many products of parts, in units of one of bf16: 64 x 64 by mma.sync, three of
-// whose blocks keep a multiprocessor busy at 0.6 of its rate; 128 x 256 by wgmma at 0.8 of it.
+// The same on tensor cores, with as many products of parts, in units of one of bf16: 64 x 64 by mma.sync, of which
+// three blocks keep a multiprocessor busy at 0.6 of its rate; 128 x 256 by wgmma at 0.8 of it.
 inline int64_t matmul_tensor_clocks(matmul_variant variant, int64_t part_products, int64_t blocks, int64_t length) {
   if (variant == matmul_variant::warpgroups) return blocks * (3000 + length * part_products * 20);
   return blocks * k_block_clocks + std::max<int64_t>(blocks, 3) * length * part_products * 10 / 3;
 }
 
-// The cut of k, in slices of whole multiples of `step`, that takes least; clocks(blocks of the busiest multiprocessor,
-// length) says how long.
+// Returns the cut of k, in slices of whole multiples of `step`, that takes least; clocks(blocks of the busiest
+// multiprocessor, length) returns its time.
 template <class Clocks>
 matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_m, int64_t tiles_n, int64_t step,
                                  const Clocks& clocks) {
   matmul_slices best{1, k};
-  // Where tiles alone keep the machine busy, nothing is cut; so the products below are of few tiles.
+  // If tiles alone keep the machine busy, nothing is cut, so the products below are of few tiles.
   if (tiles_m >= ceil_div(4 * k_planned_sms, tiles_n)) return best;
   int64_t least = clocks(ceil_div(tiles_m * tiles_n, k_planned_sms), k);
   for (int64_t count = 2; count <= k_most_slices; ++count) {
@@ -169,8 +169,8 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
   return best;
 }
 
-// That of a matrix times a vector, of which `outer` sums are made: as many slices as a block adds itself where that
-// makes blocks for half of the multiprocessors, which are enough to keep the memory busy; else those of several blocks.
+// The cut for a matrix times a vector, with `outer` sums: as many slices as a block adds itself, if that makes blocks
+// for half of the multiprocessors, which are enough to keep the memory busy; otherwise slices of several blocks.
 inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k) {
   using shape = matmul_vector_shape;
   const int64_t blocks = ceil_div(k_planned_sms / 2, ceil_div(outer, shape::k_outer));
@@ -183,7 +183,7 @@ inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k) {
 template <class T>
 matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int64_t k) {
   if (options.unsplit) return {1, k};
-  constexpr int64_t k_rows_planned_alone = 64;  // for rows_alone: as for this many
+  constexpr int64_t k_rows_planned_alone = 64;  // for rows_alone: planned as for this many rows
   const int64_t rows = options.rows_alone ? k_rows_planned_alone : m;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
   const matmul_variant variant = matmul_variant_of(tensor_cores, options.rows_alone, m, n, k);
@@ -204,21 +204,21 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
       [&](int64_t blocks, int64_t length) { return matmul_tensor_clocks(variant, part_products, blocks, length); });
 }
 
-// Where what of the workspace lies, in bytes from its begin, each a multiple of 256.
+// Offsets of the parts of the workspace in bytes, each a multiple of 256.
 struct matmul_space {
   int64_t flags = 0, flag_words = 0;
   int64_t a = 0, b = 0, partials = 0;
   int64_t bytes = 0;
 };
 
-// Throws std::invalid_argument where they exceed 63 bits.
+// Throws std::invalid_argument if they exceed 63 bits.
 template <class T>
 matmul_space matmul_space_of(matmul_options options, int64_t m, int64_t n, int64_t k) {
   matmul_space space;
   if (m == 0 || n == 0 || k == 0) return space;
   const int64_t slices = matmul_slices_of<T>(options, m, n, k).count;
   if (!matmul_on_tensor_cores<T>(options) && slices == 1) return space;
-  constexpr int64_t k_most_extent = int64_t{1} << 48;  // more do not fit anyway, and the products below do not overflow
+  constexpr int64_t k_most_extent = int64_t{1} << 48;  // larger ones do not fit anyway; no product below overflows
   __extension__ using wide_integer = unsigned __int128;
   wide_integer end = 0;
   const auto take = [&end](wide_integer bytes) {

@@ -1,7 +1,7 @@
 // The product by tiles in shared memory: a block computes a tile of C for a slice of k. Each thread keeps its sums in
-// registers and reads vectors of four from shared memory, free of bank conflicts: in each step along k one of 8 x 16
-// reads 6 for 128 FMAs, one of 8 x 8 4 for 64, one of 4 x 8 3 for 32. Stages of `Depth` steps are copied ahead while
-// others are used; one barrier a stage.
+// registers and reads vectors of four from shared memory, free of bank conflicts: in each step along k, a thread of 8 x
+// 16 sums reads 6 vectors for 128 FMAs, one of 8 x 8 reads 4 for 64, one of 4 x 8 reads 3 for 32. Stages of `Depth`
+// steps are copied ahead while others are used; one barrier a stage.
 #pragma once
 
 #include <cmath>
@@ -14,9 +14,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// WarpsM x WarpsN warps of 8 x 4 lanes, of which each has GroupsM x GroupsN groups of 4 x 4 elements. Unroll: steps
-// along k in a row of instructions, which the instruction cache is to hold. Blocks: how many are to fit a
-// multiprocessor.
+// WarpsM x WarpsN warps of 8 x 4 lanes, each with GroupsM x GroupsN groups of 4 x 4 elements. Unroll: steps along k in
+// a row of instructions, which should fit the instruction cache. Blocks: how many should fit on a multiprocessor.
 template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Unroll, int Stages, int Blocks>
 struct matmul_shape {
   static constexpr int k_warps_n = WarpsN, k_groups_m = GroupsM, k_groups_n = GroupsN;
@@ -56,8 +55,8 @@ __device__ inline matmul_tile_index matmul_tile_of(int64_t tile, int64_t tiles_m
   return {band * k_matmul_band + rest % height, rest / height};
 }
 
-// The first of a tile's outer indices. The last tile begins earlier where that lets it be whole: what it shares with
-// the one before is computed twice, and stored with the same bits by one of them alone.
+// The first of a tile's outer indices. If possible the last tile begins earlier, so that it is whole. The elements that
+// it shares with the tile before are computed twice with the same bits, and only one of the two stores them.
 template <int Outer>
 __device__ int64_t matmul_tile_begin(const matmul_operand& x, int64_t tile, int64_t extent) {
   const int64_t begin = tile * Outer;
@@ -85,7 +84,7 @@ struct matmul_fragment {
   }
 };
 
-// True if the epilogue's flags name a row or column of the block's tile; the same for all of its threads.
+// True if the epilogue's flags contain a row or column of the block's tile; the same for all of its threads.
 __device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, int rows, int64_t column, int columns) {
   if (!flags.found()) return false;
   unsigned mine = 0;
@@ -95,7 +94,7 @@ __device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, 
   return __syncthreads_or(static_cast<int>(mine)) != 0;
 }
 
-// Multiplies the stages that copy_next brings, `left` steps along k, into a thread's sums.
+// Multiplies the stages that copy_next copies, `left` steps along k, into a thread's sums.
 template <class Shape, class Copy>
 __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int64_t left, int own_m, int own_n,
                                                        float (&sum)[4 * Shape::k_groups_m][4 * Shape::k_groups_n],
@@ -126,7 +125,7 @@ __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int6
         if (l + 1 < k_unroll || next < k_depth) {
           f[(l + 1) % 2].load(as + next * k_a_pitch, bs + next * k_b_pitch);
         } else {
-          // The last products of a stage are made while the first fragment of the next is read and more is copied.
+          // The last products of a stage run while the first fragment of the next is read and more is copied.
           left -= k_depth;
           simt::cp_async_wait<k_stages - 2>();
           __syncthreads();  // all copies of the next stage are there, and nobody reads this one any more
@@ -147,20 +146,20 @@ __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int6
   }
 }
 
-// A block's tile of C, and what of it exists.
+// A block's tile of C, and the part of it that exists.
 struct matmul_block_tile {
   matmul_tile_index tile;
   int64_t slice, row, column;
   int rows, columns;
 };
 
-// Stores a thread's sums, whose first is of row own_m and column own_n of the tile. Flagged: replaces the elements of
-// flagged rows and columns.
+// Stores a thread's sums, the first of which is at row own_m and column own_n of the tile. Flagged: replaces the
+// elements of flagged rows and columns.
 template <class Shape, bool Flagged>
 __device__ __forceinline__ void matmul_store_sums(const matmul_product& p, const matmul_block_tile& at, int own_m,
                                                   int own_n,
                                                   const float (&sum)[4 * Shape::k_groups_m][4 * Shape::k_groups_n]) {
-  // Only the part of the tile that the tile before does not store is stored.
+  // Stores only the part of the tile that the tile before does not store.
   const int first_row = static_cast<int>(at.tile.m * Shape::k_m - at.row);
   const int first_column = static_cast<int>(at.tile.n * Shape::k_n - at.column);
 #pragma unroll
@@ -195,7 +194,7 @@ __device__ __forceinline__ void matmul_store_sums(const matmul_product& p, const
   }
 }
 
-// Flagged: makes the elements of flagged rows and columns alone, which a split into parts has left as they were.
+// Flagged: computes only the elements of flagged rows and columns, which a split into parts has left unchanged.
 template <class Shape, bool Flagged = false>
 __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile(matmul_product p) {
   constexpr int k_depth = Shape::k_depth;
@@ -239,8 +238,8 @@ __global__ void __launch_bounds__(Shape::k_threads, Shape::k_blocks) matmul_tile
   };
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  // Neighbours along n are neighbouring lanes, or 16 apart, those along m lie between: so the lanes of a vector read in
-  // pairs from the same place, whichever operand it is of, and a load of 16 bytes takes half the passes.
+  // Neighbours along n are neighbouring lanes or 16 apart, those along m lie between. So the lanes that read vectors
+  // read in pairs from the same place, for either operand, and a load of 16 bytes takes half the passes.
   const int lane_m = lane / 2 % Shape::k_lanes_m, lane_n = lane % 2 + lane / 16 * 2;
   const int own_m = warp / Shape::k_warps_n * Shape::k_warp_m + 4 * lane_m;
   const int own_n = warp % Shape::k_warps_n * Shape::k_warp_n + 4 * lane_n;

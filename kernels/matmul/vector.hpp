@@ -1,7 +1,7 @@
-// Matrix times vector: C is a row or a column. A warp makes the slice's sums of 32 of its elements; its lanes' chains
+// Matrix times vector: C is a row or a column. A warp makes a slice's sums for 32 of its elements; its lanes' chains
 // run along k side by side, whatever the layout. Chunks of 32 x 32 of the matrix come through the warp's own ring in
 // shared memory, which turns rows along k into columns. A block's warps take neighbouring slices of the same elements;
-// where one block has them all, it adds them itself.
+// if one block has all slices, it adds them itself.
 // Cost: the matrix is read once, 8 KiB of it in flight for each warp; no barrier but the warp's, one a chunk.
 #pragma once
 
@@ -18,8 +18,9 @@ struct matmul_vector_shape {
   static constexpr int k_outer = 32;  // elements of C a warp
   static constexpr int k_depth = 32;  // of k a chunk
   static constexpr int k_stages = 3;  // chunks of a ring
-  static constexpr int k_warps = 8;   // at most, of a block: as many slices it adds itself
-  // Lines of a chunk lie 4 words past the banks: vectors of four along lines and across them hit each bank once.
+  static constexpr int k_warps = 8;   // of a block, at most: it adds as many slices itself
+  // Lines of a chunk are 4 words longer than the banks, so vectors of four along lines and across them use each bank
+  // once.
   static constexpr int k_pitch = k_depth + 4;
   static constexpr int k_stage_words = k_outer * k_pitch + k_depth;  // and the vector's part
   static constexpr int k_ring_words = k_stages * k_stage_words;
@@ -28,21 +29,21 @@ struct matmul_vector_shape {
   static constexpr size_t shared_bytes(int warps) { return sizeof(float) * static_cast<size_t>(warps) * k_ring_words; }
 };
 
-// The matrix is op(A) where C is a column, else op(B); `outer` counts C's elements.
+// The matrix is op(A) if C is a column, else op(B); `outer` counts C's elements.
 struct matmul_vector_product {
   const float* matrix;
   int64_t ld;
-  bool along_k;  // neighbours along k are neighbours in memory; else those of the outer index are
-  bool vectors;  // lines begin on addresses of vectors of four
+  bool along_k;  // neighbours along k are neighbours in memory; otherwise those of the outer index are
+  bool vectors;  // lines begin at aligned addresses of vectors of four
   const float* vector;
   int64_t vector_stride;
   int64_t outer, k, slices, length;
-  bool is_row;  // of C
+  bool is_row;  // C is a row
   matmul_partials partials;
   matmul_epilogue<float> epilogue;
 };
 
-// A warp's walk along k: what it copies ahead, and the lanes' chains.
+// A warp's walk along k: its copies ahead, and the lanes' chains.
 class matmul_vector_walk {
  public:
   using shape = matmul_vector_shape;
@@ -76,7 +77,7 @@ class matmul_vector_walk {
   }
 
  private:
-  // A chunk in the order of memory: lines of neighbours, one a row of the stage.
+  // Copies a chunk in the order of memory: lines of neighbours, one for each row of the stage.
   __device__ void copy_next() {
     if (uncopied_ > 0) {
       const int depth = static_cast<int>(uncopied_ < shape::k_depth ? uncopied_ : shape::k_depth);

@@ -1,7 +1,7 @@
-// Panels multiplied by warpgroups: wgmma, on GPUs of compute capability 9.0. One thread fetches what is multiplied by
-// bulk copies into a ring of slots; each of the other warpgroups owns 64 rows of the tile. A slot holds a unit: the
-// tile's rows of A, or the columns of one of its halves of B, over a panel's depth. After every 64 products along k the
-// accumulators of a half are added to sums of f32, while the other warpgroup's products go on.
+// Panels multiplied by warpgroups: wgmma, on GPUs of compute capability 9.0. One thread fetches the operands by bulk
+// copies into a ring of slots; each of the other warpgroups owns 64 rows of the tile. A slot holds a unit: the tile's
+// rows of A, or the columns of one of its halves of B, over a panel's depth. After every 64 products along k the
+// accumulators of a half are added to sums of f32, while the other warpgroup's products continue.
 // Cost: at the full rate of the tensor cores a tile of 128 x 256 in bf16x6 reads 24 bytes of the L2 cache a clock.
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Warpgroups x 64 rows; Halves times Columns columns, of which a warpgroup multiplies one half after the other, so that
-// only one's accumulators stand beside the sums of both. Slots: 0 for as many as shared memory holds.
+// Warpgroups x 64 rows; Halves times Columns columns. A warpgroup multiplies one half after the other, so that only the
+// accumulators of one half need registers beside the sums of both. Slots: 0 for as many as shared memory holds.
 template <class Arithmetic, int Warpgroups, int Columns, int Halves, int Slots = 0>
 struct matmul_warpgroup_shape {
   using panel = matmul_panel<Arithmetic>;
@@ -24,13 +24,13 @@ struct matmul_warpgroup_shape {
   static constexpr int k_most_bytes = 226 * 1024;  // of the 227 KiB, beside the barriers
   static constexpr int k_slots = Slots > 0 ? Slots : k_most_bytes / k_slot_bytes;
   static constexpr size_t k_shared_bytes = static_cast<size_t>(k_slots) * k_slot_bytes;
-  // A chunk's units of A stay until its last half. Slots are filled in order: all of the first half fits beside them,
-  // and the unit after it.
+  // A chunk's units of A stay until its last half. Slots are filled in order: the first half and the unit after it fit
+  // beside them.
   static_assert(Halves <= 2 && k_slots > 2 * k_matmul_promotion / Arithmetic::k_depth, "the ring holds a chunk's half");
   static_assert(k_shared_bytes >= sizeof(float) * k_m * k_matmul_staged_pitch<k_n>, "sums fit where units were");
 };
 
-// The slots, their barriers, and who waits for which: full, by the bytes of a unit; empty, by each consuming warp.
+// The slots and their barriers: full, by the bytes of a unit; empty, by each consuming warp.
 template <class Shape>
 struct matmul_ring {
   unsigned char* slots;
@@ -38,7 +38,7 @@ struct matmul_ring {
   simt::mbarrier* empty;
 };
 
-// Which slot is next, and the parity of the phase that fills it.
+// The next slot, and the parity of the phase that fills it.
 template <int Slots>
 struct matmul_ring_place {
   int slot = 0;
@@ -53,16 +53,16 @@ struct matmul_ring_place {
   }
 };
 
-// Fetches all units of the tile in the order in which they are multiplied: for each chunk of k the first half's, each
-// after A's of the same depth, then the other halves'.
+// Fetches all units of the tile in the order of multiplication: for each chunk of k those of the first half, each after
+// the unit of A of the same depth, then those of the other halves.
 template <class Arithmetic, class Shape, class TC>
 __device__ __forceinline__ void matmul_fetch(const matmul_panel_product<TC>& p, const matmul_panel_tile& tile,
                                              const matmul_ring<Shape>& ring) {
   using panel = matmul_panel<Arithmetic>;
   constexpr int k_chunk = k_matmul_promotion / Arithmetic::k_depth;
   matmul_ring_place<Shape::k_slots> next;
-  // `extent` outer indices from `outer` on. A panel that does not exist is replaced by the last: nobody stores what
-  // comes of it.
+  // `extent` outer indices from `outer` on. The last panel replaces a panel that does not exist; its results are not
+  // stored.
   const auto put = [&](const matmul_packed& x, int64_t outer, int extent, int64_t k_panel) {
     ring.empty[next.slot].wait(next.parity ^ 1);
     simt::mbarrier* const full = &ring.full[next.slot];
@@ -88,7 +88,7 @@ __device__ __forceinline__ void matmul_fetch(const matmul_panel_product<TC>& p, 
   }
 }
 
-// acc (+)= the products of two units, in flight afterwards.
+// acc (+)= the products of two units, which are in flight afterwards.
 template <class Arithmetic, class Shape>
 __device__ __forceinline__ void matmul_multiply_units(const unsigned char* a, const unsigned char* b, bool accumulate,
                                                       float (&acc)[Shape::k_columns / 2]) {
@@ -166,7 +166,7 @@ __device__ __forceinline__ void matmul_consume(const matmul_panel_tile& tile, co
   }
 }
 
-// A warpgroup's sums to the tile in shared memory.
+// Writes a warpgroup's sums to the tile in shared memory.
 template <class Shape>
 __device__ __forceinline__ void matmul_stage_sums(const float (&sum)[Shape::k_halves][Shape::k_columns / 2], int thread,
                                                   float* staged) {

@@ -20,8 +20,8 @@ struct matmul_warps_shape {
   static_assert(k_shared_bytes >= sizeof(float) * k_m * k_matmul_staged_pitch<k_n>, "sums fit where panels were");
 };
 
-// The fragments of a step: of 32 outer indices in a stage, all parts. `strip`: the first of the warp's strips; a lane's
-// word of a core matrix is the one of its number.
+// The fragments of a step: of 32 outer indices in a stage, all parts. `strip`: the first of the warp's strips; each
+// lane reads the word of a core matrix that has the lane's number.
 template <class Arithmetic, int Groups, int Strips>
 __device__ __forceinline__ void matmul_load_fragments(const unsigned char* operand, int strip, int step,
                                                       uint32_t (&f)[Arithmetic::k_parts][Groups][2 * Strips]) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void matmul_promote(float (&sum)[2][4][4], float (&ac
       }
 }
 
-// A warp's sums, whose first are of `row` and `column`, to the tile in shared memory.
+// Writes a warp's sums, the first of which is at `row` and `column`, to the tile in shared memory.
 __device__ __forceinline__ void matmul_stage_fragments(const float (&sum)[2][4][4], int row, int column,
                                                        float* staged) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(128) matmul_warps(matmul_panel_product<TC> p) 
   SIMT_DYN_SHARED(unsigned char, shared);
   const auto tile = matmul_panel_tile::of<shape>(p, blockIdx.x);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  // 32 bits: no memory holds 2^32 panels of a row, and their division is quick.
+  // 32 bits suffice, because no memory holds 2^32 panels of a row, and their division is fast.
   const auto stage_of = [&](int64_t l) {
     return shared + static_cast<unsigned>(l - tile.begin) % shape::k_stages * shape::k_stage_bytes;
   };

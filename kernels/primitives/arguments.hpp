@@ -12,8 +12,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// `rows` rows of `cols` elements, `ld` elements apart. `name` and `ld_name` (nullptr: dense by construction) are those
-// of the operator's arguments.
+// `rows` rows of `cols` elements, `ld` elements apart. `name` and `ld_name` (nullptr: dense by construction) are the
+// names of the operator's arguments.
 struct row_block {
   const char* name;
   const void* data;

@@ -8,10 +8,10 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// e / s for 0 <= e <= 1 <= s: rounded to nearest even for e >= 2^-100, off by at most half the smallest subnormal more
-// below; NaN if either is. The product with the rounded reciprocal is within one unit in the last place, so its exact
-// remainder corrects it (Markstein, IBM J. Res. Dev. 34, 1990; checked on all quotients that lie within 8/2^24 units of
-// a rounding boundary, which are the only ones in reach of the correction's own error).
+// e / s for 0 <= e <= 1 <= s: rounded to nearest even for e >= 2^-100; below, off by at most half the smallest
+// subnormal more; NaN if either is NaN. The product with the rounded reciprocal is within one unit in the last place,
+// so its exact remainder corrects it (Markstein, IBM J. Res. Dev. 34, 1990; checked on all quotients within 8/2^24
+// units of a rounding boundary, the only ones that the correction's own error can affect).
 class row_quotient {
  public:
   row_quotient() = default;

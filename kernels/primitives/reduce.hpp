@@ -42,8 +42,8 @@ __device__ inline V lane_reduce(V value, Op op) {
   return value;
 }
 
-// Reduction over the block in two halves with a barrier of the block between them, so that several may share one.
-// `scratch` holds k_max_warps values and may be posted to again only after another barrier: alternate between two.
+// Reduction over the block in two halves with a barrier of the block between them, so that several reductions may share
+// one. `scratch` holds k_max_warps values and may be posted to again only after another barrier: alternate between two.
 template <class Op, class V>
 __device__ inline void block_post(V value, Op op, V* scratch) {
   const int warp = static_cast<int>(threadIdx.x) / k_warp_size;
@@ -74,7 +74,7 @@ __device__ inline float max_of_values(const float (&value)[Count]) {
   return maximum;
 }
 
-// The largest of a warp, NaN passed on: in the order of integers, which one instruction reduces.
+// The largest value of a warp, NaN passed on, in the order of integers, which one instruction reduces.
 __device__ inline float warp_maximum(float value) {
   constexpr int k_nan = 0x7fffffff;  // above +Inf, and NaN itself
   int key;
@@ -115,9 +115,9 @@ __device__ inline float chained_sum(F&& term) {
   return sum[0];
 }
 
-// e^x, x <= 0, in two operations, for the terms of a sum: off by (4 + 1.23 |x|) u of itself, u = 2^-24, where expf is
-// off by 2.6u, and 0 below 2^-126. Terms of little weight may have this error (docs/numerics.md lists the sums that may
-// use them). Sums of only small terms may not, and of results only those of softmax in f16.
+// e^x, x <= 0, in two operations, for the terms of a sum: off by (4 + 1.23 |x|) u of itself, u = 2^-24 (expf: 2.6u),
+// and 0 below 2^-126. Terms of little weight may have this error (docs/numerics.md lists the sums that may use them).
+// Sums of only small terms may not use it, and of results only those of softmax in f16.
 __device__ inline float quick_exp(float x) {
   constexpr float k_log2_e = 1.44269504f;
   return simt::exp2_approx(x * k_log2_e);

@@ -46,7 +46,7 @@ struct warp_base {
 };
 
 // In two halves with a barrier of the block between them. All threads of a block of whole warps take part. `scratch`
-// holds k_max_warps values; another barrier must pass before it is posted to again: alternate between two. Every
+// holds k_max_warps values, and another barrier must pass before it is posted to again: alternate between two. Every
 // thread gets the result, with the same bits in all lanes of a warp.
 template <class V>
 __device__ inline void post_warp_total(V total, V* scratch) {

@@ -21,7 +21,7 @@ __device__ inline V shuffle_words(V value, Shuffle&& shuffle) {
   return value;
 }
 
-// The value of the lane `offset` below; the lane's own where there is none.
+// The value of the lane `offset` below; the lane's own value if there is none.
 template <class V>
 __device__ inline V shuffle_up(const V& value, int offset) {
   return shuffle_words(value, [&](unsigned word) { return __shfl_up_sync(k_all_lanes, word, offset); });

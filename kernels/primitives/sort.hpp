@@ -34,7 +34,7 @@ __host__ __device__ inline uint32_t place_of(sort_item item) {
 __host__ __device__ inline uint32_t image_of(sort_item item) {
   return static_cast<uint32_t>(item_bits(item) >> k_place_bits);
 }
-// Behind every item.
+// Sorted after every item.
 constexpr sort_item k_no_item = std::numeric_limits<double>::max();
 
 // True if two items in this order must be exchanged.
@@ -42,7 +42,7 @@ __device__ inline bool in_wrong_order(sort_item lower, sort_item upper) { return
 
 // ---- within a thread ----
 
-// Returns whether they were exchanged.
+// Returns true if they were exchanged.
 __device__ inline bool put_in_order(sort_item& lower, sort_item& upper) {
   const bool exchange = in_wrong_order(lower, upper);
   const sort_item low = exchange ? upper : lower;
@@ -91,10 +91,10 @@ __device__ inline uint32_t stays(uint32_t item, uint32_t other, bool is_upper) {
   return is_upper ? (item < other ? other : item) : (item < other ? item : other);
 }
 
-// Sorts the Lanes * Items items of each group of `Lanes` neighbouring lanes ascending: item i of lane l is the
-// (l * Items + i)-th afterwards; before, any order will do. All lanes of the warp take part. Runs of a lane, two lanes,
-// four, ... are merged by the bitonic network (Batcher, ibid.), the second of a pair read backwards. Loops over strides
-// that cross lanes stay loops, for the code to fit the cache of instructions.
+// Sorts the Lanes * Items items of each group of `Lanes` neighbouring lanes ascending, from any order: item i of lane l
+// is the (l * Items + i)-th afterwards. All lanes of the warp take part. Runs of a lane, two lanes, four, ... are
+// merged by the bitonic network (Batcher, ibid.), the second of a pair read backwards. Loops over strides that cross
+// lanes are not unrolled, so that the code fits the instruction cache.
 template <int Lanes, int Items, class Item>
 __device__ inline void lane_network(Item (&item)[Items]) {
   static_assert(Items % 2 == 0, "items in pairs");
@@ -139,8 +139,8 @@ __device__ inline int common_bits(const uint32_t (&image)[Items]) {
   return low < high ? __clz(static_cast<int>(low ^ high)) : 0;
 }
 
-// Exchanges neighbours that are in the wrong order, each with the one before it, then with the one behind. Returns
-// whether there were any in this lane.
+// Exchanges neighbours that are in the wrong order, each item with the one before it, then with the one after it.
+// Returns true if this lane had any.
 template <int Lanes, int Items>
 __device__ inline bool exchange_neighbours(sort_item (&item)[Items]) {
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
@@ -161,10 +161,10 @@ __device__ inline bool exchange_neighbours(sort_item (&item)[Items]) {
 constexpr int k_neighbour_passes = 4;
 
 // Sorts Lanes * Items images of each group of neighbouring lanes, image i of lane l at the (i * Lanes + l)-th place
-// from `first` on, into items placed as by lane_network. The network sorts words of 32 bits, the leading ones of an
-// image that differ within the group and its place there: two instructions put two words in order, five two items.
-// Items that agree in those bits are neighbours then, few in most rows; where exchanging neighbours does not end soon,
-// the network sorts the items. `scratch` takes the images of the group.
+// from `first` on, into items placed as by lane_network. The network sorts words of 32 bits: the leading bits of an
+// image that differ within the group, and its place there. Ordering two words takes two instructions, ordering two
+// items five. Items that agree in those bits are then neighbours, few in most rows. If exchanging neighbours does not
+// end soon, the network sorts the items. `scratch` holds the images of the group.
 template <int Lanes, int Items>
 __device__ inline void lane_sort(const uint32_t (&image)[Items], uint32_t first, uint32_t* scratch,
                                  sort_item (&item)[Items]) {
@@ -194,8 +194,8 @@ __device__ inline void lane_sort(const uint32_t (&image)[Items], uint32_t first,
 
 // ---- within a block ----
 
-// Returns how many of the first `diagonal` items of the merged sequence come from a; a comes first among equals. `a`
-// and `b` give the items at an offset.
+// Returns the number of items of a among the first `diagonal` items of the merged sequence; among equals a comes first.
+// `a` and `b` return the item at an offset.
 template <class Offset, class A, class B>
 __device__ inline Offset merge_path(A&& a, Offset a_count, B&& b, Offset b_count, Offset diagonal) {
   Offset low = diagonal > b_count ? diagonal - b_count : 0;
@@ -210,21 +210,21 @@ __device__ inline Offset merge_path(A&& a, Offset a_count, B&& b, Offset b_count
   return low;
 }
 
-// Sorts the items of all threads of a block of whole warps, placed as by lane_sort: each warp by the network, then runs
-// in pairs by merging (O. Green, R. McColl, D. A. Bader, GPU merge path, ICS 2012), each thread finding its part of the
-// result.
+// Sorts the items of all threads of a block of whole warps, placed as by lane_sort: first each warp by the network,
+// then runs in pairs by merging (O. Green, R. McColl, D. A. Bader, GPU merge path, ICS 2012), in which each thread
+// finds its part of the result.
 template <int Items>
 class block_merge_sort {
-  // A gap after each so many items: neighbouring threads store and mostly read through different banks.
+  // A gap after every k_gap items, so that neighbouring threads store, and mostly read, through different banks.
   static constexpr int k_gap = Items > 16 ? Items : 16;
 
  public:
-  // Items of shared memory for a block of so many threads.
+  // Items of shared memory for a block of this many threads.
   __host__ __device__ static constexpr int scratch_items(int threads) {
     return threads * Items + threads * Items / k_gap;
   }
 
-  // Images as lane_sort takes them, of each warp behind those of the one before. Items: a power of two. Two barriers
+  // Images in the order of lane_sort, each warp's after those of the warp before. Items: a power of two. Two barriers
   // for each doubling of the runs; another must pass before the scratch is used again.
   __device__ static void sort(const uint32_t (&image)[Items], sort_item* scratch, sort_item (&item)[Items]) {
     constexpr uint32_t k_run = k_warp_size * Items;

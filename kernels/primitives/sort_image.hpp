@@ -9,8 +9,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// NaN comes last in either direction, and only NaN has the image of all ones where Key is a floating-point type; -0 and
-// +0 have one image. (The flip of the bits: M. Herf, Radix tricks, 2001.)
+// NaN comes last in either direction. For a floating-point Key only NaN has the image of all ones; -0 and +0 have one
+// image. (The flip of the bits: M. Herf, Radix tricks, 2001.)
 template <class Key>
 struct sort_image;
 

@@ -6,7 +6,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// a + b - sum, exactly, where sum = RN(a + b) is finite.
+// a + b - sum, exactly, if sum = RN(a + b) is finite.
 template <class V>
 __device__ inline V sum_error(V a, V b, V sum) {
   const V part = sum - a;

@@ -17,7 +17,8 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-// Sums in T: a lane's values in four chains, then lane by lane. Padding adds +0, which changes no sum from +0.
+// Sums in T: a lane's values in four chains, then lane by lane. Padding adds +0, which changes no sum that starts at
+// +0.
 template <class T>
 struct sum_reduction : merging_reduction<sum_reduction<T>, T> {
   static constexpr bool k_expensive = false;
@@ -72,7 +73,7 @@ constexpr warpcheck_variant k_variants[] = {
     row_variant("reduce_small_matrix", 1, k_small_matrix_cols, 1, k_small_matrix_cols, WARPCHECK_F32),
 };
 
-// A block reductions a row of a few thousand elements faster than several exchange their sums.
+// A single block reduces a row of a few thousand elements faster than several blocks exchange their sums.
 template <class RowReduction>
 reduce_variant pick(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   if (a.cols > k_small_matrix_block_threads * 4 && a.cols <= k_reduction_tiles_cols) return reduce_variant::tiles;
@@ -144,7 +145,7 @@ void with_reduce_call(const warpcheck_call* call, Visit&& visit) {
 warpcheck_status run_reduce(warpcheck_call* call) {
   return candidate_call(call, [&] {
     const double code = scalar_argument(call, "op");
-    // What is none of the three is refused below.
+    // A code that is none of the three is refused below.
     const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
     with_reduce_call(call, [&](const auto& a) {
       const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, a.cols) + 1);

@@ -32,14 +32,14 @@ inline namespace SIMT_DEVICE_NS {
 enum class reduce_op { sum, min, max };
 
 // warp: a row by some lanes of a warp. tiles: by small blocks, large_tiles: by large ones; a long row by several.
-// small_matrix: aligned f32 rows of small matrices (rows/small_matrix.hpp); passes others on. `automatic` picks by
-// `cols` and the matrix's size.
+// small_matrix: aligned f32 rows of small matrices (rows/small_matrix.hpp); other matrices use another technique.
+// `automatic` selects by `cols` and the size of the matrix.
 enum class reduce_variant { automatic, warp, tiles, large_tiles, small_matrix };
 
 template <class T>
 void reduce(reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows, int64_t cols, simt::stream_t stream);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class T>
 reduce_variant reduce_with(reduce_variant variant, reduce_op op, const T* x, int64_t ldx, T* y, int64_t rows,
                            int64_t cols, simt::stream_t stream);

@@ -68,8 +68,8 @@ __device__ inline int argmax_key_of_maximum(const Slice& slice, const float (&va
 // True if a part with the maximum `own` may contain the argmax of a row with the maximum `maximum`; both pass NaN on.
 __device__ inline bool is_maximal(float own, float maximum) { return own == maximum || own != own; }
 
-// Lowers `best`, in memory that the block shares, to the argmax key of the slice. Of the lanes with the maximum `own`,
-// only those have one for whose row it is the maximum, NaN passed on in both: mostly a single one.
+// Lowers `best`, in memory that the block shares, to the argmax key of the slice. Only lanes whose maximum `own` is the
+// maximum of the row (NaN passed on in both) have such a key, mostly a single lane.
 template <class Slice>
 __device__ inline void offer_argmax_key(const Slice& slice, const float (&value)[Slice::k_values], float own,
                                         float maximum, int* best) {

@@ -21,7 +21,7 @@ struct alignas(8) log_sum {
 // Returns the reference of the exponentials: the maximum if it is finite.
 __device__ inline float log_sum_reference(float maximum) { return fabsf(maximum) == INFINITY ? 0.0f : maximum; }
 
-// e^(from - to), the factor of a sum whose reference rises; 1 where it stays, infinite or not.
+// e^(from - to), the factor of a sum whose reference rises; 1 if it stays, infinite or not.
 __device__ inline float rescale(float from, float to) { return from == to ? 1.0f : expf(from - to); }
 
 // The sum over values that the lane holds, without the lane's own held-out maximum: each element meets the held-out
@@ -67,9 +67,9 @@ __device__ inline void take_in(log_sum& all, const float (&value)[Count]) {
   all.maximum = maximum;
 }
 
-// Over `Lanes` neighbouring lanes, of sums that are relative to the same `maximum`, the largest of these lanes and
-// maybe of others: all held-out maxima join the sum but one that is the maximum. Without such a one the result's own is
-// -Inf.
+// Combines sums of `Lanes` neighbouring lanes that are relative to the same `maximum`, the largest of these lanes and
+// maybe of others. All held-out maxima join the sum, except one that equals the maximum. If there is no such one, the
+// maximum of the result is -Inf.
 template <int Lanes>
 __device__ inline log_sum join_lanes(log_sum mine, float maximum) {
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;
@@ -105,7 +105,7 @@ __device__ inline bool is_first_holder(bool holds) {
 }
 
 // Sums all values of a warp by quick exponentials (reduce.hpp). No element is held out; instead 1 is subtracted from
-// the sum, which is accurate enough for a rest of at least 1 (docs/numerics.md). Returns in every lane whether it is.
+// the sum, which is accurate enough for a rest of at least 1 (docs/numerics.md). Returns true in every lane if it is.
 template <int Count>
 __device__ inline bool quick_log_sum(const float (&value)[Count], log_sum& all) {
   const float maximum = warp_maximum(max_of_values(value)), reference = log_sum_reference(maximum);
@@ -124,13 +124,13 @@ __device__ inline log_sum log_sum_of_small_row(const float (&value)[Count]) {
   const remaining_values<Count> mine(value, -INFINITY);
   const float maximum = lanes_maximum<Lanes>(mine.held_out_max);
   const bool held_out = is_first_holder<Lanes>(mine.held_out_max == maximum);
-  // Not a choice of results, of which the compiler would make one branch after another.
+  // Written without a choice of results, for which the compiler would make one branch after another.
   const float term = expf(held_out ? -INFINITY : mine.held_out_max - log_sum_reference(maximum));
   return {maximum, lane_reduce<Lanes>(mine.sum(maximum) + term, sum_of())};
 }
 
 // Combines sums of `Lanes` neighbouring lanes, `Each` of every lane, that are each relative to their own maximum; a
-// warp has the same ones several times. One rescale, one exponential each.
+// warp has the same sums several times. One rescale, one exponential each.
 template <int Lanes, int Each>
 __device__ inline log_sum merge_small_row(const log_sum (&mine)[Each]) {
   const float own = max_of_partials(mine), maximum = warp_maximum(own);

@@ -1,5 +1,5 @@
-// Rows of any length, by teams of blocks that keep them where they can: persistent_pipeline, or persistent_two_pass for
-// longer rows.
+// Rows of any length, by teams of blocks that keep as much of a row as they can: persistent_pipeline, or
+// persistent_two_pass for longer rows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// Rows up to this long are kept by small blocks; by a pipeline of up to so many, or all that the device has.
+// Small blocks keep rows up to this length; a pipeline uses up to this many blocks, or all of the device.
 constexpr int k_small_threads = 64;
 constexpr int64_t k_small_cols = 65536;
 constexpr int64_t k_small_team = 3;
@@ -21,7 +21,8 @@ template <class RowOp, class T>
 void launch_persistent(const typename RowOp::template arguments<T>& a, simt::stream_t stream) {
   const auto properties = simt::device_properties(stream);
   const int64_t most = std::min(properties.sm_count, k_max_team);
-  // The pipeline wants compute capability 9.0, as clusters do, and large blocks the shared memory that came with it.
+  // The pipeline needs compute capability 9.0, like clusters, and large blocks need the shared memory that came with
+  // it.
   const bool has_pipeline = properties.max_cluster > 1;
   const bool has_large =
       properties.shared_per_block_optin > k_pipeline_slots * sizeof(tile_slot<T, k_pipeline_threads>);

@@ -34,10 +34,10 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_pipeline_tiles = 4;  // of a row in a block
-constexpr int k_pipeline_slots = 7;  // what fits a multiprocessor's shared memory with k_pipeline_threads
+constexpr int k_pipeline_slots = 7;  // as many as fit a multiprocessor's shared memory with k_pipeline_threads
 constexpr int k_pipeline_lag = 3;    // < k_pipeline_tiles, < k_pipeline_slots
 constexpr int k_pipeline_threads = 512;
-constexpr int k_pipeline_ends = 2;  // tiles of a row that are not whole, beside blocks of whole ones
+constexpr int k_pipeline_ends = 2;  // tiles of a row that are not whole, if other blocks have whole ones
 
 // Shared memory of the warps of a block, for two neighbouring rows, because rows overlap.
 template <class Partial, class Result, int Warps>
@@ -46,9 +46,9 @@ struct pipeline_shared {
   tile_argmax_key argmax_keys[2][Warps];
   Partial of_blocks[k_max_team];
   Result of_row[2];
-  unsigned summed_warps[2], come_warps[2];  // warps that have summed a row up, and that have come to write it
-  // Every lane arrives for itself: with a __syncwarp and an arrival of one lane, ptxas 13.0 writes the loop out twice,
-  // which takes 7 % of the time of 2^22 columns.
+  unsigned summed_warps[2], come_warps[2];  // warps that have summed a row, and that have come to write it
+  // Every lane arrives for itself: with a __syncwarp and an arrival of one lane, ptxas 13.0 generates the loop twice,
+  // which costs 7 % of the time of 2^22 columns.
   simt::mbarrier summed[2];    // of_tiles and argmax keys are there, and nobody looks at of_row of the row before last
   simt::mbarrier complete[2];  // of_row is there, and nobody looks at of_tiles, argmax keys and of_blocks any more
 };
@@ -63,7 +63,7 @@ struct pipeline_share {
   int64_t others;  // tiles
 };
 
-// Kind: that of the block's tiles.
+// Kind: the kind of the block's tiles.
 template <class RowOp, class T, int Threads, tile_kind Kind>
 class pipeline_block {
  public:
@@ -93,7 +93,7 @@ class pipeline_block {
       for (int p = 0; p < k_pipeline_tiles; ++p)
         if (!has(p)) s_.of_tiles[0][p * k_warps + warp()] = s_.of_tiles[1][p * k_warps + warp()] = {-INFINITY, 0.0f};
     }
-    // Unrolled: as a loop, nvcc 13.0 gives the copies addresses in a register that nobody sets.
+    // Unrolled, because in a loop nvcc 13.0 takes the copies' addresses from a register that nothing sets.
 #pragma unroll
     for (int s = 0; s < k_pipeline_slots; ++s) {
       if (s / k_pipeline_tiles < rows_) copy(s / k_pipeline_tiles, s % k_pipeline_tiles, s);
@@ -110,7 +110,7 @@ class pipeline_block {
 
   __device__ int64_t row(int64_t i) const { return team_ + i * plan_.teams; }
   __device__ int64_t word(int64_t i) const { return row(i) * plan_.blocks; }
-  // Which of the blocks that share such tiles this is, and of how many.
+  // The number of this block among those that share such tiles, and their count.
   __device__ int sharer() const { return k_whole ? rank_ : rank_ - share_.of_whole; }
   __device__ int sharers() const { return k_whole ? share_.of_whole : plan_.blocks - share_.of_whole; }
   // True if the block has a tile p. Facts that share_pipeline ensures are known at compile time.
@@ -134,7 +134,7 @@ class pipeline_block {
     else
       visit(tile_ops<RowOp, T, Threads, Kind>(), place(i, p));
   }
-  // From the first tile of a row to that of the next.
+  // Advances from the first tile of a row to that of the next.
   __device__ void advance(tile_place<T>& first) const {
     first.x += plan_.teams * a_.ldx;
     first.y += plan_.teams * a_.ldy;
@@ -148,7 +148,7 @@ class pipeline_block {
               [&](auto ops, const auto& at) { ops.copy(at, slots_[to], load_policy<T> == cache_hint::keep_in_l2); });
   }
 
-  // Sums the next tile up: `tile` of row i.
+  // Sums the next tile: `tile` of row i.
   __device__ void sum_up(int64_t i, int tile) {
     simt::cp_async_wait<k_pipeline_slots - k_pipeline_lag - 1>();
     if (tile == 0) argmax_key_ = tile_argmax_key::none();
@@ -160,7 +160,7 @@ class pipeline_block {
     if (tile == k_last) publish(i);
   }
 
-  // The warp that is the last to have summed row i up publishes the block's words.
+  // The last warp that has summed row i publishes the block's words.
   __device__ void publish(int64_t i) {
     if (argmax() && lane() == 0) s_.argmax_keys[i % 2][warp()] = argmax_key_;
     s_.summed[i % 2].arrive();
@@ -177,7 +177,7 @@ class pipeline_block {
     s_.complete[i % 2].arrive();
   }
 
-  // The row's result. The warp that is the first to come here collects it for the block.
+  // Returns the row's result. The first warp that arrives here collects it for the block.
   __device__ result collect(int64_t i) {
     if (before_me(&s_.come_warps[i % 2]) == 0) {
       wait(s_.summed[i % 2], i);
@@ -192,8 +192,8 @@ class pipeline_block {
     return s_.of_row[i % 2];
   }
 
-  // Moves row m to registers, which hold row m - 1, and writes that one. Small code: what is not in the instruction
-  // cache yet costs more than a few tests.
+  // Moves row m to registers, which hold row m - 1, and writes that row. The code is small, because instructions that
+  // are not in the cache yet cost more than a few tests.
   __device__ void turn(int64_t m) {
 #pragma unroll
     for (int p = 0; p < k_pipeline_tiles; ++p) {
@@ -221,7 +221,7 @@ class pipeline_block {
   // The barrier of row i.
   __device__ static void wait(simt::mbarrier& barrier, int64_t i) { barrier.wait(static_cast<unsigned>(i / 2 % 2)); }
 
-  // Returns how many warps of the block were here before this one. It orders no memory.
+  // Returns the number of warps of the block that were here before this one. It orders no memory.
   __device__ static unsigned before_me(unsigned* count) {
     unsigned before = 0;
     if (lane() == 0) before = atomicAdd(count, 1u) % k_warps;
@@ -240,11 +240,11 @@ class pipeline_block {
   row_vector<T> resident_[k_pipeline_tiles][k_tile_vectors];
   result result_ = result(partial{0.0f, 1.0f});
   tile_argmax_key argmax_key_ = tile_argmax_key::none();
-  tile_place<T> copied_, written_;  // the first tile of the rows that are at it
+  tile_place<T> copied_, written_;  // the first tile of the row that is copied, and of the row that is written
   int summed_slot_ = 0, moved_slot_ = 0;
 };
 
-// Any: the tiles may be any. Those have a kernel of their own, so as to cost the others no registers.
+// Any: tiles of any kind. They have a separate kernel, so that they cost the others no registers.
 template <class RowOp, class T, int Threads, bool Any>
 __global__ void __launch_bounds__(Threads, 1)
     persistent_pipeline(typename RowOp::template arguments<T> a, team_plan plan, pipeline_share share) {
@@ -282,7 +282,7 @@ pipeline_share share_pipeline(const typename RowOp::template arguments<T>& a, in
   return {static_cast<int>(std::min(of_any, most + 1)), 0, {0, 0}, tiles};
 }
 
-// For teams of at most as many blocks as the device has multiprocessors, and k_max_team.
+// For teams of at most as many blocks as the device has multiprocessors, and at most k_max_team.
 template <class RowOp, class T, int Threads>
 void launch_persistent_pipeline(const typename RowOp::template arguments<T>& a, const pipeline_share& share,
                                 simt::stream_t stream) {

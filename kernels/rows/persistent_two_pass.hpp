@@ -31,7 +31,8 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_two_pass_threads = 512;
-// Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less, or they would keep all.
+// Tiles that stay in registers, and slots. Smaller blocks, for shorter rows, keep less; otherwise they would keep
+// everything.
 template <int Threads>
 constexpr int two_pass_resident = Threads == k_two_pass_threads ? 4 : 1;
 template <int Threads>
@@ -45,7 +46,7 @@ constexpr int k_two_pass_turns = 16;  // > the slots of a block + 1
 
 template <class Partial, int Warps>
 struct two_pass_shared {
-  int64_t again[k_two_pass_turns];  // tiles that are being read once more, in turn; negative: there are no more
+  int64_t again[k_two_pass_turns];  // tiles that are being read once more, in turn; negative: no more
   Partial of_tiles[k_two_pass_group * Warps];
   tile_argmax_key argmax_keys[Warps];
   Partial of_blocks[k_max_team];
@@ -102,7 +103,7 @@ class two_pass_block {
  private:
   // The block's tile of a row at `step`.
   __device__ int64_t tile(int step) const { return static_cast<int64_t>(step) * plan_.blocks + blockIdx.x; }
-  // The tile from whose place those of whole tiles follow.
+  // The tile relative to which the places of whole tiles are computed.
   __device__ int64_t origin() const { return Kind == tile_kind::end ? whole_.begin : 0; }
   __device__ tile_place<T> first_of(int64_t r) const { return place_of<T>(a_, r, origin(), k_tile); }
   // Visits tile t of row r, whose origin is `first`. Whole tiles have equal distances.
@@ -133,9 +134,9 @@ class two_pass_block {
     refilled_ = after(refilled_);
   }
 
-  // By all threads, while row r is written: likewise, but tiles that did not stay come first. The barrier keeps the
-  // warps together, which spares 2 % of the time even where each block takes its own tiles. What nobody reads again is
-  // to stay all the same (load_policy), unless it takes the place of what is.
+  // By all threads, while row r is written: the same, but tiles that did not stay come first. The barrier keeps the
+  // warps together, which saves 2 % of the time even if each block takes its own tiles. Tiles that nobody reads again
+  // also stay in the cache (load_policy), unless they displace tiles that are read again.
   __device__ void refill_again(int64_t r) {
     if (threadIdx.x == 0) {
       s_.again[turn_ % k_two_pass_turns] = next_again_;
@@ -149,7 +150,7 @@ class two_pass_block {
     refilled_ = after(refilled_);
   }
 
-  // The next tile of row r that is read once more; negative if there is none. By one thread, a turn ahead.
+  // Returns the next tile of row r that is read once more; negative if there is none. By one thread, a turn ahead.
   __device__ int64_t take(int64_t r) {
     if (is_cached()) return own_left_ > 0 ? tile(--own_left_) : -1;
     return dropped_of_row_ - 2 - static_cast<int64_t>(atomicAdd(taken_ + r, 1));
@@ -158,7 +159,7 @@ class two_pass_block {
 
   __device__ static int after(int slot) { return slot == k_slots - 1 ? 0 : slot + 1; }
 
-  // Waits for a copy; `staying` slots before it have not been refilled since.
+  // Waits for a copy; since then the `staying` slots before it have not been refilled.
   template <int Slots = k_slots>
   __device__ static void wait_for_copy(int staying) {
     if (staying == k_slots - Slots)
@@ -170,10 +171,10 @@ class two_pass_block {
   __device__ void sum_up(int64_t r) {
     tile_argmax_key argmax_key = tile_argmax_key::none();
     int groups = 0;
-    int slot_of_step = refilled_;  // which is the oldest
+    int slot_of_step = refilled_;  // the oldest slot
 #pragma unroll 1
     for (int step = 0; step < steps_; ++step) {
-      const int staying = step - dropped_ - resident_count_;  // in its slot, if not negative
+      const int staying = step - dropped_ - resident_count_;  // if not negative, the slot of a tile that stays
       wait_for_copy(staying < 0 ? 0 : staying);
       partial mine;
       with_tile(r, first_, tile(step),
@@ -228,7 +229,7 @@ class two_pass_block {
     __syncwarp();
   }
 
-  // By one warp: of_row is the block's partial before and the row's after.
+  // By one warp: of_row is the block's partial before, and the row's partial after.
   __device__ void exchange(int64_t r) {
     const partial mine = s_.of_row;
     const int64_t word = r * plan_.blocks;
@@ -247,7 +248,7 @@ class two_pass_block {
     if (blockIdx.x == 0) write_row_argmax(plan_, r, s_.of_blocks, all.maximum, RowOp::argmax(a_));
   }
 
-  // First the tiles that stayed in slots, then those in registers, then those that are read once more.
+  // Writes first the tiles that stayed in slots, then those in registers, then those that are read once more.
   __device__ void write(int64_t r, const result& of_row) {
     int64_t again = turn_;
 #pragma unroll 1
@@ -283,10 +284,10 @@ class two_pass_block {
   slot* slots_;
   shared& s_;
   whole_tiles whole_;
-  int64_t dropped_of_row_;  // tiles that do not stay: the first ones; maybe negative
+  int64_t dropped_of_row_;  // tiles that do not stay: the first ones; may be negative
   int steps_, dropped_;     // tiles of the block, and how many of them do not stay
   int resident_count_;      // in registers
-  tile_place<T> first_;     // the origin of the row at hand
+  tile_place<T> first_;     // the origin of the current row
   row_vector<T> resident_[k_resident][k_tile_vectors];
   int64_t next_row_ = 0;  // to be copied
   tile_place<T> copied_;  // the origin of that row
@@ -297,7 +298,7 @@ class two_pass_block {
   int64_t next_again_ = -1;
 };
 
-// Each kind has a kernel of its own: in one they cost each other registers.
+// Each kind has a separate kernel; in one kernel they would cost each other registers.
 template <class RowOp, class T, int Threads, tile_kind Kind>
 __global__ void __launch_bounds__(Threads, 1)
     persistent_two_pass(typename RowOp::template arguments<T> a, team_plan plan, partial_slot* taken, int64_t tiles) {
@@ -322,7 +323,8 @@ template <class RowOp, class T, int Threads>
 void launch_persistent_two_pass(const typename RowOp::template arguments<T>& a, simt::stream_t stream) {
   const int64_t tiles = tiles_of_rows(a.x, a.ldx, a.rows, a.cols, tile_elements<T, Threads>);
   const int blocks = std::min(simt::device_properties(stream).sm_count, k_max_team);
-  // A word more for each row: how many tiles have been taken to be read once more, less one (k_no_partial).
+  // One more word for each row: the number of tiles that have been taken to be read once more, minus one
+  // (k_no_partial).
   const partial_slots words(a.rows * (blocks + 1), RowOp::argmax(a) != nullptr, stream);
   const team_plan plan{blocks, 1, words.words(), words.argmax_keys()};
   simt::launch_config config{static_cast<unsigned>(blocks), Threads,

@@ -1,5 +1,5 @@
-// Which kernels reduce the rows of a matrix: those of row_reduction.hpp by the length of its rows, those of
-// small_matrix.hpp if it is small. Variant: an operator's enumeration of `warp`, `tiles`, `large_tiles` and
+// Choice of the kernels that reduce the rows of a matrix: those of row_reduction.hpp by the length of its rows, those
+// of small_matrix.hpp if it is small. Variant: an operator's enumeration of `warp`, `tiles`, `large_tiles` and
 // `small_matrix`.
 #pragma once
 
@@ -24,8 +24,8 @@ Variant pick_reduction(const reduction_arguments<RowReduction>& a, simt::stream_
   return is_small_matrix(a, stream) ? Variant::small_matrix : pick_reduction<Variant>(a.cols);
 }
 
-// `SmallRowOp` (small_matrix.hpp) reduces as `RowReduction` does, for f32; of other types, and of what it does not
-// take, rows are reduced by their length.
+// `SmallRowOp` (small_matrix.hpp) computes the same as `RowReduction`, for f32; matrices of other types, and those that
+// it does not support, are reduced by the length of their rows.
 template <class SmallRowOp, class Variant, class RowReduction>
 void reduce_rows(Variant variant, const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   if (variant == Variant::small_matrix) {

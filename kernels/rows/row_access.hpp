@@ -32,7 +32,7 @@ constexpr int access_width = Access == row_access::scalar ? 1 : 16 / static_cast
 template <class T, row_access Access, int Vectors>
 constexpr int slice_values = Vectors* access_width<T, Access> + (Access == row_access::peeled ? 1 : 0);
 
-// Elements between the preceding 16-byte boundary and p.
+// Elements between p and the 16-byte boundary at or before it.
 template <class T>
 __device__ __host__ inline int misalignment_of(const T* p) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16 / sizeof(T));
@@ -65,10 +65,10 @@ bool has_aligned_rows(const Arguments& a) {
 // Cache hint: keep the row in L2 because another pass reads it, or evict it first.
 enum class cache_hint { evict_first, keep_in_l2 };
 
-// Cache hint for a row whose results are written at once: as if it were read again. The lines that are kept then leave
-// the cache after the written ones, which saves 1 to 4 % of the time of f32 rows on an H200, and as much for a plain
-// copy, although the memory moves the same bytes. Rows of 16-bit types, which instructions limit, lose up to 1 % by it,
-// and up to 9 % if registers are few.
+// Cache hint for a row whose results are written at once: the hint of a row that is read again. The lines that are kept
+// then leave the cache after the written ones, which saves 1 to 4 % of the time of f32 rows on an H200, and as much for
+// a plain copy, although the memory moves the same bytes. Rows of 16-bit types, which instructions limit, lose up to 1
+// % by it, and up to 9 % if registers are few.
 template <class T>
 constexpr cache_hint load_policy = sizeof(T) < 4 ? cache_hint::evict_first : cache_hint::keep_in_l2;
 
@@ -81,8 +81,8 @@ __device__ inline row_vector<T> load_vector(const T* p) {
   return vector;
 }
 
-// Single elements go with the same hints: where rows meet within a line, two kinds of it slow the cache down (5-10 % of
-// a misaligned softmax on an H200).
+// Single elements use the same hints: two kinds of hints within one line, where rows meet, slow the cache down (by 5-10
+// % of a misaligned softmax on an H200).
 template <cache_hint Hint = cache_hint::evict_first, class T>
 __device__ inline T load_element(const T* p) {
   if constexpr (Hint == cache_hint::keep_in_l2)
@@ -102,9 +102,9 @@ __device__ inline void store_vector(T* p, const row_vector<T>& vector) {
   __stcs(reinterpret_cast<uint4*>(p), bits);
 }
 
-// Whole vectors begin and end on boundaries of this many elements, a power of two: a line of 128 bytes, so that the
-// lanes together touch no more lines than they must, or as much of it as both ends leave to single elements of the
-// lanes.
+// Whole vectors begin and end on boundaries of this many elements, a power of two. The boundaries are lines of 128
+// bytes, so that the lanes together touch no more lines than necessary, or the part of a line that the lanes' single
+// elements can cover at both ends.
 template <class T>
 __device__ __host__ constexpr int edge_of(int lanes) {
   const int line = 128 / static_cast<int>(sizeof(T));
@@ -164,7 +164,7 @@ class row_slice {
   // True if the row has an element for value i.
   __device__ bool exists(int i) const { return i < Vectors * k_width ? has(i / k_width) : single_ >= 0; }
 
-  // Reads the values; places that the row does not have hold -Inf.
+  // Reads the values; places beyond the row get -Inf.
   template <cache_hint Hint = cache_hint::evict_first>
   __device__ void load(wide_type<T> (&value)[k_values]) const {
     if (k_certain > 0 && has(k_certain - 1))
@@ -187,7 +187,7 @@ class row_slice {
     if constexpr (Access == row_access::peeled)
       if (single_ >= 0) store_element(row + single_, simt::from_float<T>(value[k_values - 1]));
   }
-  // Likewise those of vector k alone, which the row has. Aligned: `row` begins on a 16-byte boundary.
+  // The same for vector k alone, which the row must have. Aligned: `row` begins on a 16-byte boundary.
   template <bool Aligned>
   __device__ void store_vector_at(int k, const float (&value)[k_values], T* row) const {
     if (Aligned || misalignment_of(row + first_) == 0)
@@ -197,7 +197,7 @@ class row_slice {
   }
 
  private:
-  // Lanes of one warp mostly agree on whether they have all vectors but the last: then one test does for all of these.
+  // The lanes of a warp mostly agree that they have all vectors but the last, so one test covers all of these.
   static constexpr int k_certain = k_width > 1 && Vectors >= 4 ? Vectors - 1 : 0;
 
   // `Certain`: the row has this many of the lane's vectors.
@@ -226,7 +226,7 @@ class row_slice {
       if (k < Certain || has(k)) store_one<ByVector>(k, value, row + first_);
   }
 
-  // `first`: where the row's first_ goes.
+  // `first`: the place of the row's first_.
   template <bool ByVector>
   __device__ void store_one(int k, const float (&value)[k_values], T* first) const {
     row_vector<T> vector;

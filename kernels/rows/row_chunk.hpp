@@ -33,7 +33,7 @@ __device__ inline void widen_chunk(const row_vector<T> (&vectors)[Vectors], int 
 }
 
 // Copies a slice of the row at `row` to shared memory in the caller's open group of asynchronous copies. Each thread
-// has its own places, so there is no need of a barrier.
+// has its own places, so no barrier is needed.
 template <cache_hint Hint, class Slice, class T, int Vectors, int Threads>
 __device__ inline void copy_slice(const Slice& slice, const T* row, row_vector<T> (&to)[Vectors][Threads]) {
 #pragma unroll
@@ -46,7 +46,7 @@ __device__ inline void copy_slice(const Slice& slice, const T* row, row_vector<T
   }
 }
 
-// A chunk of what copy_slice has copied.
+// A chunk of the data that copy_slice has copied.
 template <class Slice, class T, int Vectors, int Threads>
 __device__ inline void read_chunk(const Slice& slice, const row_vector<T> (&from)[Vectors][Threads], int first,
                                   float (&value)[k_chunk_values]) {
@@ -57,7 +57,7 @@ __device__ inline void read_chunk(const Slice& slice, const row_vector<T> (&from
   widen_chunk(vectors, 0, value);
 }
 
-// Writes result(value) to the places of the chunk in the row at `y`; `by_vector` where they are aligned as vectors.
+// Writes result(value) to the places of the chunk in the row at `y`; `by_vector` if they are aligned as vectors.
 template <class Slice, class Result, class T>
 __device__ inline void write_chunk(const Slice& slice, int first, const Result& result,
                                    const float (&value)[k_chunk_values], T* y, bool by_vector) {

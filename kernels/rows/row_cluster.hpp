@@ -23,7 +23,7 @@ inline namespace SIMT_DEVICE_NS {
 
 constexpr int k_max_cluster = 16;
 constexpr int k_cluster_threads = 256;
-// Blocks of k_cluster_threads that should fit a multiprocessor: of more, reads and writes hinder each other.
+// Blocks of k_cluster_threads that should fit on a multiprocessor; with more, reads and writes hinder each other.
 constexpr int k_cluster_residents = 3;
 
 // Writes the index of the row's maximum: by the only warp that has it, or, if several have it, by the block of rank 0
@@ -52,7 +52,7 @@ __device__ inline void write_argmax(const Partial& mine, const Partial* partials
   if (first) *argmax = index_of_argmax_key(argmax_key);
 }
 
-// Threads: k_cluster_threads, or as many fewer as a row keeps busy.
+// Threads: k_cluster_threads, or fewer if a row keeps fewer busy.
 template <class RowOp, class T, row_access Access, int Threads>
 __global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_threads / Threads)
     row_cluster(typename RowOp::template arguments<T> a) {
@@ -61,9 +61,9 @@ __global__ void __launch_bounds__(Threads, k_cluster_residents* k_cluster_thread
   using storage = stored_tile<T, Threads>;
   constexpr int k_warps = Threads / k_warp_size;
   SIMT_DYN_SHARED(storage, stored);
-  // Written to by the peers: the partials of all warps of the cluster, and the barrier that counts their bytes. Two of
-  // them, so that a warp writes to one again only after the exchange in between, when its readers are done with it. No
-  // block leaves before it has received everything, so none writes to one that has left.
+  // Written by the peers: the partials of all warps of the cluster, and the barrier that counts their bytes. There are
+  // two of each, so that a warp writes to one again only after the exchange in between, when its readers have finished
+  // with it. A block does not exit before it has received everything, so no block writes to one that has exited.
   SIMT_SHARED(partials, partial[2][k_max_cluster * k_warps]);
   SIMT_SHARED(received, simt::mbarrier[2]);
   const int lane = static_cast<int>(threadIdx.x) % k_warp_size;

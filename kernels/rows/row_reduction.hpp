@@ -54,8 +54,8 @@ struct merging_reduction {
   }
 };
 
-// The result in thread 0 is that of the block. `scratch` holds k_max_warps partials; another barrier must pass before
-// it is used again.
+// The result in thread 0 is that of the block. `scratch` holds k_max_warps partials, and another barrier must pass
+// before it is used again.
 template <class RowReduction>
 __device__ inline typename RowReduction::partial merge_block(typename RowReduction::partial mine,
                                                              typename RowReduction::partial* scratch) {
@@ -75,16 +75,16 @@ constexpr int k_reduction_warp_values = 32;  // of a lane at a time
 
 constexpr int k_reduction_tile_values = 32;      // of a thread at a time
 constexpr int k_reduction_chunks = 16;           // of the largest tile: bounds the chain of merges
-constexpr int k_reduction_expensive_chunks = 8;  // the same where merging loses accuracy
+constexpr int k_reduction_expensive_chunks = 8;  // the same if merging loses accuracy
 constexpr int k_reduction_tiles_threads = 128;
 constexpr int k_reduction_large_tiles_threads = 512;
 
 constexpr int k_reduction_ahead_threads = 128;
-constexpr int k_reduction_ahead_blocks = 4;  // of a multiprocessor: all that the registers of two chunks leave room for
+constexpr int k_reduction_ahead_blocks = 4;  // of a multiprocessor: as many as the registers of two chunks allow
 // of the largest tile, of k_reduction_expensive_chunks chunks: bounds the chain of merges
 constexpr int k_reduction_ahead_groups = 4;
 
-// A chunk of such elements has half the bytes, so that merging counts twice.
+// A chunk of such elements has half the bytes, so that merging costs twice as much relative to reading.
 template <class RowReduction>
 constexpr bool reduction_is_16_bit = sizeof(typename RowReduction::element) == 2;
 
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(k_reduction_warp_threads) reduction_warp(reduc
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
   const int cols = static_cast<int>(a.cols);
-  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  // A row after the last is empty: its lanes stay active for the shuffles and access nothing.
   const auto slice_of = [&](int64_t r, int chunk) {
     const bool exists = r < a.rows;
     return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? cols : 0, lane, Lanes, chunk);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(k_reduction_warp_threads) reduction_warp(reduc
       if constexpr (Rows > 1 && RowReduction::k_expensive) {
         of_row[j] = RowReduction::template over_row<Lanes>(value[j]);
       } else {
-        // Worth asking where instructions limit.
+        // The test pays only if instructions limit the kernel.
         if constexpr (Lanes == k_warp_size && reduction_is_16_bit<RowReduction> && RowReduction::k_expensive)
           if (cols / slice_type::k_width <= Lanes * Vectors && RowReduction::of_warp(value[j], of_row[j])) continue;
         const int64_t r = first + j * k_groups;
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(k_reduction_warp_threads) reduction_warp(reduc
   }
 }
 
-// The i-th partial of the grid, or where a row has one only, its result.
+// The i-th partial of the grid, or the row's result if a row has only one.
 template <class RowReduction>
 __device__ inline void store_partial(const reduction_arguments<RowReduction>& a, int64_t i,
                                      const typename RowReduction::partial& partial,
@@ -171,7 +171,7 @@ __device__ inline void absorb_chunk(typename RowReduction::partial& all, const t
 }
 
 // A block takes a tile of a row, k_reduction_tile_values elements a thread at a time; `partials` (rows x tiles) is
-// nullptr where a row is one tile. A block for each tile. One barrier.
+// nullptr if a row is one tile. One block for each tile. One barrier.
 template <class RowReduction, row_access Access, int Threads>
 __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<RowReduction> a, unsigned tiles,
                                                            int tile_size, typename RowReduction::partial* partials) {
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   }
   auto partial = RowReduction::none();
   int chunk = 0;
-  if constexpr (Access == row_access::aligned && !RowReduction::k_expensive)  // where looking for each vector shows
+  if constexpr (Access == row_access::aligned && !RowReduction::k_expensive)  // a test of each vector would cost time
     for (; (chunk + 1) * k_chunk <= cols; ++chunk)
       absorb_chunk<RowReduction, row_access::whole, Threads>(partial, row + begin, cols, chunk, begin);
   // Only the first and the last tile of a misaligned row have ends, whose single elements cost as much as a vector.
@@ -204,9 +204,9 @@ __global__ void __launch_bounds__(Threads) reduction_tiles(reduction_arguments<R
   if (threadIdx.x == 0) store_partial(a, blockIdx.x, partial, partials);
 }
 
-// The same for aligned rows and expensive reductions, with blocks that stay: the next chunk, of this tile or another,
-// is on its way while one is taken in. tile_size: at most k_reduction_ahead_groups groups of
-// k_reduction_expensive_chunks chunks.
+// The same for aligned rows and expensive reductions, with persistent blocks: the next chunk, of this tile or another,
+// is loaded while one is absorbed. tile_size: at most k_reduction_ahead_groups groups of k_reduction_expensive_chunks
+// chunks.
 template <class RowReduction>
 __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_blocks)
     reduction_ahead(reduction_arguments<RowReduction> a, int64_t tiles, int tile_size,
@@ -269,8 +269,8 @@ __global__ void __launch_bounds__(k_reduction_ahead_threads, k_reduction_ahead_b
 
 constexpr int k_reduction_merge_threads = 256;
 
-// Merges the tiles of the row of each block, in an order that depends on their number alone. So long are rows of
-// several tiles that the grid holds a block for each that fits a memory.
+// Merges the tiles of the row of each block, in an order that depends on their number alone. Rows of several tiles are
+// so long that a grid can hold a block for each row that fits in memory.
 template <class RowReduction>
 __global__ void __launch_bounds__(k_reduction_merge_threads)
     reduction_merge(reduction_arguments<RowReduction> a, int64_t tiles,
@@ -283,8 +283,8 @@ __global__ void __launch_bounds__(k_reduction_merge_threads)
   if (threadIdx.x == 0) a.y[r] = RowReduction::finish(partial);
 }
 
-// Rows up to this long are reduced by lanes of one warp, by tiles, and longer ones by large tiles.
-// Those of 16 bits change over at twice these lengths, within the calls of the next.
+// Lanes of one warp reduce rows up to the first length, tiles those up to the second, large tiles longer ones. The
+// calls of the next functions use twice these lengths for 16-bit types.
 constexpr int64_t k_reduction_warp_cols = 2048;
 constexpr int64_t k_reduction_tiles_cols = 16384;
 
@@ -298,8 +298,8 @@ void launch_reduction_warp(const reduction_arguments<RowReduction>& a, simt::str
                               : RowReduction::k_expensive && Lanes == 4 && Vectors == 2 ? 3
                                                                                         : 4;
   constexpr int k_rows = Lanes == k_warp_size ? 1 : k_in_flight < k_most_rows ? k_in_flight : k_most_rows;
-  // Rows that would leave multiprocessors idle go in blocks of one warp and not eight at a time. The bits of a result
-  // depend on neither.
+  // If rows would leave multiprocessors idle, blocks have one warp, and rows do not go eight at a time. Neither changes
+  // the bits of a result.
   constexpr int k_few_rows = k_rows == 8 ? 2 : k_rows;
   const auto blocks_of = [&](int threads, int rows) { return ceil_div(a.rows, int64_t{threads} / Lanes * rows); };
   const int64_t blocks = blocks_of(k_reduction_warp_threads, k_rows);
@@ -320,7 +320,7 @@ void reduce_by_warp(const reduction_arguments<RowReduction>& a, simt::stream_t s
   const int64_t vectors = a.cols / row_vector<typename RowReduction::element>::k_width;
   if (has_aligned_rows(a)) {
     if (vectors <= 1) return launch_reduction_warp<RowReduction, k_aligned, 1, 1>(a, stream);
-    // Lanes side by side read whole lines; where merging is expensive, few lanes with many values each come out ahead.
+    // Neighbouring lanes read whole lines; if merging is expensive, few lanes with many values each are faster.
     constexpr int k_lanes_of_4 = RowReduction::k_expensive ? 1 : 4, k_lanes_of_8 = RowReduction::k_expensive ? 4 : 8;
     if (vectors <= 4) return launch_reduction_warp<RowReduction, k_aligned, k_lanes_of_4, 4 / k_lanes_of_4>(a, stream);
     if (vectors <= 8) return launch_reduction_warp<RowReduction, k_aligned, k_lanes_of_8, 8 / k_lanes_of_8>(a, stream);
@@ -332,14 +332,14 @@ void reduce_by_warp(const reduction_arguments<RowReduction>& a, simt::stream_t s
   if (a.cols <= 4) return launch_reduction_warp<RowReduction, k_scalar, 1, 4>(a, stream);
   if (a.cols <= 16) return launch_reduction_warp<RowReduction, k_scalar, 4, 4>(a, stream);
   if (a.cols <= 64) return launch_reduction_warp<RowReduction, k_scalar, 16, 4>(a, stream);
-  // So few lanes that each end of a row, of less than a vector, finds a lane for each of its elements.
+  // So few lanes that at each end of a row, of less than a vector, there is a lane for each element.
   constexpr int k_few = 2 * row_vector<typename RowReduction::element>::k_width;
   if (vectors <= 32) return launch_reduction_warp<RowReduction, row_access::peeled, k_few, 32 / k_few>(a, stream);
   if (vectors <= 64) return launch_reduction_warp<RowReduction, row_access::peeled, k_few, 64 / k_few>(a, stream);
   launch_reduction_warp<RowReduction, row_access::peeled, k_warp_size, k_most>(a, stream);
 }
 
-// `launch` gets the partials of all tiles, rows x tiles, or nullptr where a row is one tile.
+// `launch` gets the partials of all tiles, rows x tiles, or nullptr if a row is one tile.
 template <class RowReduction, class Launch>
 void launch_and_merge(const reduction_arguments<RowReduction>& a, int64_t tiles, simt::stream_t stream,
                       const Launch& launch) {
@@ -380,14 +380,14 @@ void launch_reduction_ahead(const reduction_arguments<RowReduction>& a, simt::st
   });
 }
 
-// For rows of any length: in blocks of `Threads`, in tiles that give the device about 2^17 threads; where
-// reduction_ahead takes the rows, as it wants them.
+// For rows of any length: in blocks of `Threads`, in tiles that give the device about 2^17 threads; if reduction_ahead
+// takes the rows, in its own tiles.
 template <class RowReduction, int Threads>
 void launch_reduction_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   if constexpr (RowReduction::k_expensive && std::is_same_v<typename RowReduction::element, float>)
     if (has_aligned_rows(a) && a.cols > k_reduction_ahead_threads * k_reduction_tile_values)
       return launch_reduction_ahead(a, stream);
-  // A grid has a block for each tile, and fewer than 2^31 of them; so many rows are of one tile each.
+  // A grid has a block for each tile, and fewer than 2^31 blocks; this many rows have one tile each.
   constexpr int64_t k_most_rows = int64_t{1} << 30;
   if (a.rows > k_most_rows) {
     const int64_t half = a.rows / 2;
@@ -423,9 +423,9 @@ void reduce_by_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t 
   launch_reduction_tiles<RowReduction, k_reduction_tiles_threads>(a, stream);
 }
 
-// Large blocks hold a longer row in one tile, which spares the second launch. Expensive reductions of 16-bit elements
-// are as fast in small blocks. So is the sum of 1024 rows that are one tile of a small block each, because all their
-// reads start at once (64.2 to 63.4 us at 65536 columns on an H200).
+// Large blocks hold a longer row in one tile, which saves the second launch. For expensive reductions of 16-bit
+// elements small blocks are as fast. They are also as fast for the sum of 1024 rows that are one tile of a small block
+// each, because all their reads start at once (64.2 to 63.4 us at 65536 columns on an H200).
 template <class RowReduction>
 void reduce_by_large_tiles(const reduction_arguments<RowReduction>& a, simt::stream_t stream) {
   constexpr int k_small_tile = k_reduction_chunks * k_reduction_tiles_threads * k_reduction_tile_values;

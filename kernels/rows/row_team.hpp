@@ -17,7 +17,7 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 using partial_slot = unsigned long long;
-constexpr partial_slot k_no_partial = ~partial_slot{0};  // what the words start as
+constexpr partial_slot k_no_partial = ~partial_slot{0};  // the initial value of the words
 
 constexpr int k_max_team = 160;  // blocks
 
@@ -28,7 +28,7 @@ struct team_plan {
   partial_slot* argmax_keys;  // likewise (argmax_key.hpp), if an argmax is asked for
 };
 
-// A partial as a word. NaN, which may have any bits, gets those that no k_no_partial has.
+// A partial as a word. A NaN, which may have any bits, gets bits other than those of k_no_partial.
 template <class Partial>
 __device__ inline partial_slot pack_partial(Partial partial) {
   static_assert(sizeof(Partial) == sizeof(partial_slot), "a partial is a word");
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(256) clear_partials(Word* words, int64_t count
     words[i] = k_no_partial;
 }
 
-// Unwritten words for the next launch, which may start while they are cleared.
+// Words for the next launch, which may start while they are cleared.
 class partial_slots {
  public:
   partial_slots(int64_t count, bool with_argmax_keys, simt::stream_t stream)
@@ -128,7 +128,7 @@ class partial_slots {
                  total);
   }
   partial_slot* words() const { return words_.data(); }
-  // If there are any.
+  // Null if there are none.
   partial_slot* argmax_keys() const { return words_.data() + count_; }
 
  private:

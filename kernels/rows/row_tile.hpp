@@ -24,14 +24,14 @@ using tile_slot = row_vector<T>[k_tile_vectors][Threads];
 template <class T, int Threads>
 constexpr int tile_elements = k_tile_vectors* Threads* row_vector<T>::k_width;  // elements
 
-// Where a tile of a row lies.
+// The place of a tile of a row.
 template <class T>
 struct tile_place {
   const T* x;
   T* y;
   int64_t begin;  // index in the row
   int cols;
-  int offset = 0;  // of a whole tile: elements between x, y and where it lies
+  int offset = 0;  // of a whole tile: elements between x or y and the place of the tile
 };
 
 // A slice of which every vector exists, and nothing else.
@@ -39,7 +39,7 @@ template <class T, int Threads>
 struct whole_slice {
   static constexpr int k_width = row_vector<T>::k_width;
   int offset;
-  // In this order: ptxas 13.0 keeps less in registers than with the thread's first place as a sum.
+  // Written in this order, because ptxas 13.0 then keeps less in registers than with the thread's first place as a sum.
   __device__ int start(int k) const { return offset + (k * Threads + static_cast<int>(threadIdx.x)) * k_width; }
   __device__ bool has(int) const { return true; }
 };
@@ -57,9 +57,10 @@ class tile_ops {
   using slot = tile_slot<T, Threads>;
   using vectors = row_vector<T>[k_tile_vectors];
 
-  // In the caller's open group of asynchronous copies. `keep_in_l2`: it is read once more, soon, or see load_policy.
+  // Copies in the caller's open group of asynchronous copies. `keep_in_l2`: the tile is read once more soon, or see
+  // load_policy.
   __device__ static void copy(const tile_place<T>& at, slot& to, bool keep_in_l2) {
-    // Single elements are read when they are needed, and a team would wait for them.
+    // Single elements are read when they are needed, and the team would then wait for them.
     if constexpr (k_has_single)
       if (const int index = slice_of(at).single(); index >= 0) simt::prefetch(at.x + index);
     if (keep_in_l2)
@@ -68,7 +69,7 @@ class tile_ops {
       copy_slice<cache_hint::evict_first>(slice_of(at), at.x, to);
   }
 
-  // The warp's partial, in every lane. `argmax_key`, if an argmax is asked for, gets it.
+  // The warp's partial, in every lane. `argmax_key`, if an argmax is requested, gets the tile's key.
   __device__ static partial sum_up(const tile_place<T>& at, const slot& from, bool argmax,
                                    tile_argmax_key& argmax_key) {
     const auto slice = slice_of(at);
@@ -102,7 +103,7 @@ class tile_ops {
     return RowOp::over_warp(own, terms, maximum);
   }
 
-  // Padding where the row has no vector.
+  // Takes padding where the row has no vector.
   __device__ static void take(const tile_place<T>& at, const slot& from, vectors& to) {
     const auto slice = slice_of(at);
 #pragma unroll
@@ -154,7 +155,7 @@ __device__ inline tile_place<T> place_of(const Arguments& a, int64_t r, int64_t 
   return {x + tile.begin, a.y + r * a.ldy + tile.begin, tile.begin, tile.cols > 0 ? tile.cols : 0};
 }
 
-// Tiles [begin, end) of every row are whole, and every row of y is so aligned there that vectors can be written.
+// Tiles [begin, end) of every row are whole, and every row of y is aligned there, so that vectors can be written.
 struct whole_tiles {
   int64_t begin, end;
   __host__ __device__ bool has(int64_t t) const { return t >= begin && t < end; }

@@ -23,7 +23,7 @@ struct row_tile {
   int cols;
 };
 
-// Tiles of each row of a matrix: enough for the one that starts furthest behind a boundary.
+// Tiles of each row of a matrix: enough for the row that starts furthest after a boundary.
 template <class T>
 int64_t tiles_of_rows(const T* x, int64_t ldx, int64_t rows, int64_t cols, int tile_size) {
   constexpr int k_boundary = edge_of<T>(2 * k_edge);

@@ -30,9 +30,9 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
 constexpr int64_t k_small_matrix_elements = int64_t{1} << 18;
-constexpr int64_t k_small_matrix_rows = int64_t{1} << 26;  // at most, whatever asks for these kernels
-constexpr int k_small_matrix_vectors = 4;                  // of a thread whose block shares the row in a cluster
-constexpr int k_pair_vectors = 2;                          // of one whose block shares it in a pair of launches
+constexpr int64_t k_small_matrix_rows = int64_t{1} << 26;  // at most, for any caller of these kernels
+constexpr int k_small_matrix_vectors = 4;                  // of a thread, if a cluster of blocks shares the row
+constexpr int k_pair_vectors = 2;                          // of a thread, if a pair of launches shares it
 constexpr int k_small_matrix_warp_threads = 256;           // of a block, which takes as many rows as fit
 constexpr int k_small_matrix_block_threads = 1024;         // at most, of a block that has a row
 // at most, of one that shares it; of all in a pair of launches
@@ -44,7 +44,7 @@ constexpr int64_t k_pair_chunk = k_small_matrix_shared_threads * k_pair_vectors 
 constexpr int64_t k_small_matrix_cols = k_small_matrix_elements;
 constexpr int k_pair_blocks = static_cast<int>(k_small_matrix_cols / k_pair_chunk);
 
-// Which of its vectors a thread writes: every step-th from the first. Known at compile time, for a test at each vector
+// The vectors that a thread writes: every step-th from the first. Known at compile time, because a test at each vector
 // takes longer than a choice between the shares.
 template <int First, int Step>
 struct small_matrix_share {
@@ -124,7 +124,7 @@ struct small_op_of_reduction {
 template <class SmallRowOp, int Lanes>
 __global__ void __launch_bounds__(k_small_matrix_warp_threads) small_matrix_warp(typename SmallRowOp::arguments a) {
   const int64_t r = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
-  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  // A row after the last is empty: its lanes stay active for the shuffles and access nothing.
   const bool exists = r < a.rows;
   const row_slice<float, row_access::aligned, 1> slice(a.x + (exists ? r * a.ldx : 0),
                                                        exists ? static_cast<int>(a.cols) : 0,
@@ -150,7 +150,7 @@ __device__ inline typename SmallRowOp::partial merge_partials(const typename Sma
   return SmallRowOp::template merge<k_lanes>(mine);
 }
 
-// A block of at most `Warps` warps a row. One barrier.
+// A block of at most `Warps` warps takes a row. One barrier.
 template <class SmallRowOp, int Warps>
 __global__ void __launch_bounds__(Warps* k_warp_size) small_matrix_block(typename SmallRowOp::arguments a) {
   SIMT_SHARED(partials, typename SmallRowOp::partial[Warps]);
@@ -168,10 +168,10 @@ __global__ void __launch_bounds__(Warps* k_warp_size) small_matrix_block(typenam
     SmallRowOp::template write<false>(a, r, slice, value, of_row, all_of_row());
 }
 
-// A cluster a row, or several that compute the same and write a share each. One exchange between the blocks of a
-// cluster, which nobody leaves to whom another writes: of the partials of all warps where one warp can merge them, or
-// else of those of the blocks, after a barrier. Reading starts before anything else, for it takes longest; what comes
-// before it is short: clusters of a power of two blocks.
+// A cluster takes a row, or several clusters compute the same and write a share each. The blocks of a cluster exchange
+// once: the partials of all warps if one warp can merge them, otherwise those of the blocks, after a barrier. No block
+// exits while another one may write to it. Reading starts before everything else, because it takes longest, and the
+// code before it is short: clusters have a power of two blocks.
 template <class SmallRowOp, bool ByWarps, bool Aligned>
 __global__ void __launch_bounds__(k_small_matrix_shared_threads)
     small_matrix_cluster(typename SmallRowOp::arguments a, int log2_size, int log2_clusters) {
@@ -226,8 +226,8 @@ __global__ void __launch_bounds__(k_small_matrix_shared_threads)
 
 using pair_slice = row_slice<float, row_access::aligned, k_pair_vectors>;
 
-// A row of more elements than a cluster's blocks have at hand: by as many blocks as it takes, in two launches. In the
-// first each leaves its partial. One barrier.
+// A row with more elements than a cluster's blocks can hold: by as many blocks as needed, in two launches. In the
+// first, each block writes its partial. One barrier.
 template <class SmallRowOp>
 __global__ void __launch_bounds__(k_small_matrix_shared_threads)
     small_matrix_partial(typename SmallRowOp::arguments a, typename SmallRowOp::partial* partials) {
@@ -246,8 +246,8 @@ __global__ void __launch_bounds__(k_small_matrix_shared_threads)
   if (threadIdx.x == 0) partials[blockIdx.x] = of_block;
 }
 
-// In the second, which reads the row while the first runs, each warp merges them all. In place nothing is written
-// before the first launch has read it.
+// In the second launch, which reads the row while the first runs, each warp merges all partials. In place, nothing is
+// written before the first launch has read it.
 template <class SmallRowOp>
 __global__ void __launch_bounds__(k_small_matrix_shared_threads)
     small_matrix_apply(typename SmallRowOp::arguments a, const typename SmallRowOp::partial* partials) {
@@ -310,15 +310,15 @@ void launch_small_matrix(const typename SmallRowOp::arguments& a, simt::stream_t
   if (vectors <= k_small_matrix_block_threads)
     return simt::launch({rows, threads_of(vectors), 0, stream}, small_matrix_block<SmallRowOp, k_max_warps>, a);
   if (a.cols > k_small_matrix_cluster_cols) return launch_small_matrix_pair<SmallRowOp>(a, stream);
-  // As few threads a block as give each multiprocessor of a large device a block of a matrix of
+  // The fewest threads a block that give each multiprocessor of a large device one block, for a matrix of
   // k_small_matrix_elements.
   constexpr int64_t k_least_of_block = 128 * k_small_matrix_vectors;
   int log2_size = 0;
   while (1 << log2_size < k_max_cluster && k_least_of_block << log2_size < vectors) ++log2_size;
   const unsigned of_row = 1u << log2_size;
   const unsigned threads = threads_of(ceil_div(vectors, of_row * k_small_matrix_vectors));
-  // Multiprocessors that would be idle take a share of the results. Not in place, where one cluster would write what
-  // another has yet to read.
+  // Multiprocessors that would be idle take a share of the results. Not in place, where one cluster would overwrite
+  // elements that another one has yet to read.
   int log2_clusters = 0;
   bool aligned = true;
   if constexpr (!SmallRowOp::k_one_result) {

@@ -40,7 +40,7 @@ class lane_values {
     align(count, shift, [&](int c) { return load_element(p + elements() - shift + c); });
   }
 
-  // The same in two steps; between them the vectors are on their way to `slots`, slots_of(blockDim.x) vectors of shared
+  // The same in two steps. Between them the vectors are on their way to `slots`, slots_of(blockDim.x) vectors of shared
   // memory, where each thread uses its own.
   __host__ __device__ static constexpr int slots_of(int threads) { return threads * Vectors + threads / k_warp_size; }
   __device__ static void fetch(const T* p, int count, row_vector<T>* slots) {
@@ -84,7 +84,7 @@ class lane_values {
   }
 
   // Forms the prefixes and returns the sum of the lanes' elements. A term passes through at most 8 + Vectors additions
-  // on its way to that sum: 3 in its vector, 5 over the lanes, one for each vector behind.
+  // on its way to that sum: 3 in its vector, 5 over the lanes, and one for each later vector.
   __device__ T scan() {
     const plus_of<T> plus{};
     T carry = 0;
@@ -127,14 +127,15 @@ class lane_values {
     return static_cast<int>(blockDim.x) * Vectors + static_cast<int>(threadIdx.x) / k_warp_size;
   }
 
-  // Where vectors begin `misalignment` elements early there is one behind the last, whose first elements are the last
-  // lane's: it reads them itself, because in place it also writes there. Whether element c of it is one of these.
+  // If vectors begin `misalignment` elements early, there is one more vector after the last, whose first elements
+  // belong to the last lane. The lane reads them itself, because in place it also writes there. True if element c is
+  // one of these.
   __device__ static bool is_behind(int c, int count, int misalignment) {
     return c < misalignment && elements() - misalignment + c < count;
   }
 
-  // From vectors that begin `misalignment` elements early to those of the lane; `load_behind(c)`: element c of the
-  // vector behind.
+  // Converts vectors that begin `misalignment` elements early to those of the lane; `load_behind(c)`: element c of the
+  // vector after the last.
   template <class Load>
   __device__ void align(int count, int misalignment, Load&& load_behind) {
     if (Aligned || Lanes < k_warp_size || misalignment == 0) return;
@@ -175,7 +176,7 @@ class lane_values {
   template <int Misalignment, class Finish>
   __device__ void store_shifted(T* p, int count, bool exclusive, Finish& finish, bool by_vector) const {
     const int source = (lane() + Lanes - 1) % Lanes;
-    T kept[Misalignment + 1] = {};  // the last elements of the lane's vector before
+    T kept[Misalignment + 1] = {};  // the last elements of the lane's previous vector
 #pragma unroll
     for (int k = 0; k < Vectors; ++k) {
       T mine[k_width];
@@ -212,7 +213,7 @@ class lane_values {
   }
 
   row_vector<T> vector_[Vectors];  // the elements, then the prefixes within the vector
-  T before_[Vectors];              // the sum of what precedes the vector
+  T before_[Vectors];              // the sum of everything before the vector
 };
 
 }  // namespace SIMT_DEVICE_NS

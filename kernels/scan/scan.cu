@@ -39,7 +39,7 @@ template <class T, int Lanes, int Vectors, bool Aligned>
 __global__ void __launch_bounds__(k_lanes_threads) scan_lanes(scan_arguments<T> a) {
   const int64_t group = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / Lanes;
   const int64_t groups = static_cast<int64_t>(gridDim.x) * blockDim.x / Lanes;
-  // All lanes of a warp stay together: the loop runs for the warp's first group, rows beyond the last are empty.
+  // The loop runs for the warp's first group, so that all lanes stay together; rows after the last are empty.
   const int64_t first = threadIdx.x % k_warp_size / Lanes;
   for (int64_t base = group - first; base < a.rows; base += groups) {
     const int64_t r = base + first;
@@ -62,7 +62,7 @@ using row_values = lane_values<T, k_warp_size, k_row_vectors, Aligned>;
 template <class T>
 constexpr int k_row_threads = static_cast<int>(k_scan_block_cols / row_values<T, true>::elements() * k_warp_size);
 
-// Of `left` elements those that a warp takes.
+// Returns the number of a warp's elements among the `left` ones.
 template <class Values>
 __device__ inline int warp_count(int64_t left) {
   return static_cast<int>(left <= 0 ? 0 : left < Values::elements() ? left : Values::elements());
@@ -98,16 +98,16 @@ __global__ void __launch_bounds__(k_row_threads<T>, 1024 / k_row_threads<T>) sca
 
 // ---- a row by several blocks ----
 
-// One pass with a look-back in a fixed order. Tiles come in waves of as many as a block has threads. A tile publishes
-// its sum; the last of a wave, when all sums of the wave are there, the wave's total. What precedes a tile are the sums
-// before it in its wave and the totals before its wave, a thread each: the tree that adds them is the same whichever
-// arrives first. Blocks take tiles by ticket and publish what is to be said of a tile before they finish the one
-// before: both wait for tiles of lower numbers only, and these have begun.
+// One pass with a look-back in a fixed order. Tiles come in waves of as many tiles as a block has threads. A tile
+// publishes its sum; the last tile of a wave publishes the wave's total when all sums of the wave have arrived. The
+// carry of a tile is the sums before it in its wave and the totals before its wave, one for each thread: the tree that
+// adds them is the same, whichever arrives first. Blocks take tiles by ticket and publish everything about a tile
+// before they finish the one before: both wait only for tiles of lower numbers, and these have begun.
 constexpr int k_tile_threads = 256;
 constexpr int64_t k_tile_blocks_per_sm = 2;
 constexpr int64_t k_wave = k_tile_threads;
 
-// A tile of a row: of rows up to k_small_cols small ones, for more of them to share the work.
+// A tile of a row. Rows up to k_small_cols have small tiles, so that more blocks share the work.
 constexpr int k_small_vectors = 2;
 constexpr int k_large_vectors = 8;
 constexpr int64_t k_small_cols = 65536;
@@ -118,7 +118,7 @@ struct tiling {
   int64_t waves;  // of a row
 };
 
-// What a tile publishes travels in words of 32 bits, each beside its own mark: no order between words is needed.
+// Published values travel in words of 32 bits, each beside its own mark, so no order between words is needed.
 using tile_status = unsigned long long;
 constexpr tile_status k_mark = 1ull << 32;
 template <class V>
@@ -132,7 +132,7 @@ __device__ inline void publish(tile_status* status, const V& value) {
   for (int i = 0; i < words_of<V>; ++i) simt::store_relaxed(status + i, k_mark | words[i]);
 }
 
-// Reads what was published, in two steps: several reads may be on their way at once.
+// Reads a published value in two steps, so that several reads may be in flight at once.
 template <class V>
 class pending_read {
  public:
@@ -141,7 +141,7 @@ class pending_read {
 #pragma unroll
     for (int i = 0; i < words_of<V>; ++i) word_[i] = simt::load_relaxed(status_ + i);
   }
-  // Waits until it is there.
+  // Waits until the value has been published.
   __device__ V open() {
     unsigned words[words_of<V>];
 #pragma unroll
@@ -191,7 +191,7 @@ struct tile_part {
   int count;
 };
 
-// The sum of what precedes the tile in its wave and, with `WithTotals`, in its row. All threads get the result.
+// The sum of everything before the tile in its wave and, with `WithTotals`, in its row. All threads get the result.
 // `scratch` may be used again after another barrier.
 template <bool WithTotals, class T>
 __device__ inline typename carry_of<T>::type look_back(const tiling& t, const tile_statuses<T>& statuses,
@@ -320,7 +320,7 @@ size_t tile_status_bytes(int64_t rows, int64_t cols) {
   return static_cast<size_t>(tile_statuses<T>::words(rows, tiling_of<T>(cols))) * sizeof(tile_status);
 }
 
-// True if every row of both begins on a 16-byte boundary.
+// True if every row of both matrices begins on a 16-byte boundary.
 template <class T>
 bool is_aligned(const scan_arguments<T>& a) {
   return misalignment_of(a.x) == 0 && misalignment_of(a.y) == 0 && a.cols % row_vector<T>::k_width == 0;
@@ -332,7 +332,7 @@ void launch_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
                is_aligned(a) ? scan_lanes<T, Lanes, Vectors, true> : scan_lanes<T, Lanes, Vectors, false>, a);
 }
 
-// The fewest lanes that hold a row with a vector each.
+// The fewest lanes that hold a row with one vector each.
 template <class T>
 void scan_by_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
   const int64_t vectors = ceil_div(a.cols, row_vector<T>::k_width);
@@ -343,7 +343,7 @@ void scan_by_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
   if constexpr (k_subwarp_cols > 8 * row_vector<T>::k_width) launch_lanes<T, 16, 1>(a, stream);
 }
 
-// A warp, with the fewest vectors that hold a row.
+// A warp with the fewest vectors that hold a row.
 template <class T>
 void scan_by_warps(const scan_arguments<T>& a, simt::stream_t stream) {
   const int64_t vectors = ceil_div(a.cols, k_warp_size * row_vector<T>::k_width);
@@ -468,7 +468,7 @@ warpcheck_status run_scan(warpcheck_call* call) {
     const matrix_view y = tensors.output_matrix(0, "y");
     check_same_shape(x, "x", y, "y");
     const double code = scalar_argument(call, "kind");
-    // What is neither is refused below.
+    // A code that is neither is refused below.
     const auto kind = static_cast<scan_kind>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
     const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, x.cols) + 1);
     scan_variant used = variant;

@@ -61,7 +61,7 @@ enum class scan_variant { automatic, subwarp, warp, block, loop, multi_block };
 
 size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_variant variant);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class T>
 scan_variant scan_with(scan_variant variant, const T* x, T* y, int64_t rows, int64_t cols, scan_kind kind, void* ws,
                        size_t ws_bytes, simt::stream_t stream);

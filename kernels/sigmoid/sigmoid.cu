@@ -19,8 +19,8 @@ namespace {
 
 constexpr int k_flat_threads = 128;
 
-// A block takes a tile of Vectors vectors a thread: a grid of one wave after the other, for what fits a memory is far
-// from the grid's limit of 2^31 - 1 blocks.
+// A block takes a tile of `Vectors` vectors a thread, in a grid of one wave after the other: even for data that fill
+// the memory the grid stays far below its limit of 2^31 - 1 blocks.
 template <class T, row_access Access, int Vectors>
 __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y, int64_t n, float mu, float sigma) {
   using slice_type = row_slice<T, Access, Vectors>;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(k_flat_threads) sigmoid_flat(const T* x, T* y,
   slice.store(value, y + tile.begin);
 }
 
-// Aligned vectors, one a thread: for so few that looking for tiles would show beside reading them.
+// Aligned vectors, one a thread, for so few that the search for tiles would be visible beside reading them.
 template <class T>
 __global__ void __launch_bounds__(k_flat_threads) sigmoid_small(const T* x, T* y, int vectors, float mu, float sigma) {
   constexpr int k_width = row_vector<T>::k_width;
@@ -55,7 +55,7 @@ void launch_flat(const T* x, T* y, int64_t n, float mu, float sigma, simt::strea
   simt::launch(config, sigmoid_flat<T, Access, Vectors>, x, y, n, mu, sigma);
 }
 
-// Below this, one vector a thread spreads the work over more multiprocessors.
+// Below this size, one vector a thread spreads the work over more multiprocessors.
 constexpr int64_t k_small = int64_t{1} << 21;
 
 template <class T>

@@ -1,6 +1,6 @@
-// Arithmetic of the results of softmax. Its bound grants the numerator two rescales, and the sum more additions than
-// kernels make; kernels of f16 and bf16, which instructions limit, use that for exponentials and quotients of fewer
-// operations (docs/numerics.md).
+// Arithmetic of the results of softmax. Its bound allows the numerator two rescales, and the sum more additions than
+// kernels make. Kernels of f16 and bf16, which instructions limit, use this room for exponentials and quotients of
+// fewer operations (docs/numerics.md).
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// e^x for x <= 0 as the square of e^(x/2), in seven operations and without a branch; NaN for NaN, subnormal results
-// included. The rounding of x log2(e)/2 is made up for, to first order.
+// e^x for x <= 0 as the square of e^(x/2), in seven operations and without a branch; NaN for NaN, including subnormal
+// results. The rounding of x log2(e)/2 is compensated to first order.
 __device__ inline float squared_exp(float x) {
   constexpr float k_half_log2_e = 0.72134752f, k_2_ln2 = 1.38629436f;
   x = simt::max_nan(x, -150.0f);  // e^-150 is 0, and -Inf less -Inf would be NaN below
@@ -23,8 +23,8 @@ __device__ inline float squared_exp(float x) {
   return fmaf(square, rest, square);
 }
 
-// exp: where lanes or a block hold a row; shared_exp: the results of a row that several blocks share, for whose sum the
-// bound has paid already.
+// exp: if lanes or a block hold a row; shared_exp: for the results of a row that several blocks share, whose sum has
+// used its part of the bound already.
 template <class T>
 struct softmax_arithmetic {
   __device__ static float exp(float x) { return expf(x); }

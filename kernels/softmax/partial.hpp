@@ -16,7 +16,7 @@ struct alignas(8) softmax_partial {
   float sum;      // of exp(x - maximum)
 };
 
-// exp is taken relative to this, so that a part without any finite element sums to 0.
+// exp is computed relative to this, so that a part without any finite element sums to 0.
 __device__ inline float finite_reference(float maximum) { return maximum == -INFINITY ? 0.0f : maximum; }
 
 // Combines `count` partials in an order that depends on their number alone; every lane of the warp gets the result.

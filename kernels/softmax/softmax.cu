@@ -114,7 +114,7 @@ void launch_block(const softmax_arguments<T>& a, simt::stream_t stream) {
     simt::launch(config, softmax_block<T, row_access::peeled, Vectors, MaxThreads, MinBlocks>, a);
 }
 
-// As few elements a thread as 512 threads allow: small blocks in great number overlap best.
+// As few elements a thread as 512 threads allow, because many small blocks overlap best.
 template <class T>
 void launch_block_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
   constexpr int k_most = 32 / row_vector<T>::k_width;
@@ -136,7 +136,7 @@ void launch_cluster_variant(const softmax_arguments<T>& a, simt::stream_t stream
 
 template <class T>
 void launch_loop_variant(const softmax_arguments<T>& a, simt::stream_t stream) {
-  // No more threads than a short row keeps busy in one step, which may start before the row.
+  // No more threads than a short row keeps busy in one step; the step may start before the row.
   const int64_t steps = a.cols + row_vector<T>::k_width;
   const int64_t warps = std::min<int64_t>(ceil_div(steps, k_loop_elements * k_warp_size), k_loop_threads / k_warp_size);
   const auto threads = static_cast<unsigned>(warps * k_warp_size);

@@ -43,16 +43,16 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-// The techniques; `automatic` picks by `cols`, from subwarp for the shortest rows to persistent for the longest, or
-// small_matrix for aligned f32 rows without argmax (rows/small_matrix.hpp), which passes others on. loop is the plain
-// one, for rows of any length.
+// The techniques. `automatic` selects by `cols`, from subwarp for the shortest rows to persistent for the longest, or
+// small_matrix for aligned f32 rows of small matrices without argmax (rows/small_matrix.hpp); other matrices use
+// another technique. loop is the plain kernel, for rows of any length.
 enum class softmax_variant { automatic, loop, subwarp, warp, block, persistent, cluster, small_matrix };
 
 template <class T>
 void softmax(const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows, int64_t cols, int64_t* argmax,
              simt::stream_t stream);
 
-// The same with a technique forced, and the technique used as the result.
+// The same with a forced technique; returns the technique that ran.
 template <class T>
 softmax_variant softmax_with(softmax_variant variant, const T* x, int64_t ldx, T* y, int64_t ldy, int64_t rows,
                              int64_t cols, int64_t* argmax, simt::stream_t stream);

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(lanes_threads(Rows* Vectors* access_width<T, A
   const int group = static_cast<int>(threadIdx.x) % k_warp_size / Lanes;
   const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / k_warp_size;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * blockDim.x / k_warp_size;
-  // A row past the last is empty: its lanes stay alive for the shuffles and touch nothing.
+  // A row after the last is empty: its lanes stay active for the shuffles and access nothing.
   const auto slice_of = [&](int64_t r) {
     const bool exists = r < a.rows;
     return slice_type(a.x + (exists ? r * a.ldx : 0), exists ? static_cast<int>(a.cols) : 0, lane, Lanes);
