@@ -29,7 +29,7 @@ bool is_admitted(trial_case c, int64_t depth) {
   return run_case_of_depth(c, depth).result <= verdict::skipped;
 }
 
-// The smallest depth, at least `known`, that admits the case; none where no depth does.
+// Returns the smallest depth, at least `known`, that admits the case; nothing if no depth does.
 std::optional<int64_t> depth_of(const trial_case& c, int64_t known) {
   if (is_admitted(c, known)) return known;
   if (!is_admitted(c, reference::k_longest_stated_chain)) return std::nullopt;
@@ -43,7 +43,8 @@ std::optional<int64_t> depth_of(const trial_case& c, int64_t known) {
   return admitted;
 }
 
-// In a process of its own, as a text: "DEPTH FAILING", the depth that admits all cases but the failing ones.
+// Runs in a separate process; returns the text "DEPTH FAILING": the depth that admits all cases except the failing
+// ones.
 std::string depth_and_failures(const planned_job& j, int64_t known) {
   int64_t depth = known, failing = 0;
   for (int64_t i = 0; i < std::min(j.j.count, k_most_depth_cases); ++i) {

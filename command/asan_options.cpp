@@ -7,7 +7,7 @@
 
 namespace {
 
-// A module of the asan flavour takes over with its first launch. Before, no kernel can be to blame.
+// A module of the asan flavour takes over with its first launch. Before that, no kernel can be the cause.
 const bool ends_at_reports = [] {
   __asan_set_error_report_callback([](const char*) { std::abort(); });
   return true;

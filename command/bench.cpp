@@ -26,7 +26,7 @@ namespace warpcheck::cli {
 
 namespace {
 
-// What the child answers: the exit code, or which error was thrown and its text.
+// The child's answer: the exit code, or the kind and text of the error that was thrown.
 std::string answer_of(const std::function<int()>& question) {
   try {
     return std::to_string(question());
@@ -37,7 +37,8 @@ std::string answer_of(const std::function<int()>& question) {
   }
 }
 
-// Foreign code runs in a child, which prints what it measures: where it ends the process, that is no result.
+// Foreign code runs in a child process, which prints its measurements. If the code ends the process, there is no
+// result.
 int run_in_own_process(const std::function<int()>& question) {
   int ends[2];
   std::fflush(nullptr);
@@ -84,7 +85,7 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
   if (!run) throw engine::environment_error(fmt::format("bench: '{}' does not export warpcheck_operator_bench", path));
   if (const formula_trial::shared_formula f = formula_trial::formula_of(options.op))
     options.fills = [f](const engine::sizes& of) { return formula_trial::bench_fills_of(*f, of); };
-  options.only_checks = true;  // before what takes minutes
+  options.only_checks = true;  // before work that takes minutes
   run(options);
   options.only_checks = false;
   options.show = [](const std::string& text) { return std::make_shared<progress_line>(text); };

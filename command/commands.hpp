@@ -20,10 +20,10 @@ struct verify_options {
   std::string device = "auto";
   std::string candidate = "builtin";
   std::vector<std::string> inputs;  // own arrays instead of generated cases (own_input.hpp)
-  std::string json;                 // where the machine-readable result goes; empty: nowhere
-  std::string junit;                // the same as JUnit XML
+  std::string json;                 // path of the machine-readable result; empty: none
+  std::string junit;                // path of the same as JUnit XML
   std::string journal;
-  std::string regressions;  // folder of counterexamples to replay first; empty: golden/regressions, if there is one
+  std::string regressions;  // folder of counterexamples to replay first; empty: golden/regressions, if present
   std::string shard = "0/1";
   std::string size = "ci";
   std::string seed = "1";
@@ -32,12 +32,12 @@ struct verify_options {
   int64_t max_cols = std::numeric_limits<int64_t>::max();
   int workers = 0;
   std::optional<double> timeout;        // of a case of up to 2^24 elements, in proportion beyond; none: see timeout_of
-  double shrink_seconds = 20;           // for making one failure smaller
+  double shrink_seconds = 20;           // for shrinking one failure
   bool allow_skips = false;             // true if more than a tenth of the cases may be skipped
   bool accepts_nondeterminism = false;  // true if launches may differ in bits, as those with float atomics do
   bool fail_fast = false;               // true if the first failure ends the run
   bool resume = false;
-  bool mps = false;  // true if the workers share the GPU through a daemon of this run's own
+  bool mps = false;  // true if the workers share the GPU through a daemon of this run
 };
 int verify(const verify_options& options);
 
@@ -51,7 +51,7 @@ int fuzz(const fuzz_options& options);
 
 struct replay_options {
   std::string line;
-  std::string arrays;     // a folder that gets the inputs; empty: none. Then nothing is run
+  std::string arrays;     // a folder for the inputs; empty: none. With a folder nothing is run
   std::string device;     // empty: that of the line
   std::string candidate;  // empty: that of the line
   bool is_isolated = true;
@@ -76,21 +76,21 @@ struct report_options {
   std::vector<std::string> verify, fuzz, bench, mutants;  // JSON of these commands; bench: of benchmarks, or baselines
   std::string history;                                    // nightly.db; empty: none
   std::string out;                                        // the page
-  std::string title;                                      // what it is about, in the heading
-  std::string python;                                     // that has Jinja2 and matplotlib; empty: see docs/report.md
+  std::string title;                                      // of the page
+  std::string python;                                     // with Jinja2 and matplotlib; empty: see docs/report.md
 };
 int report(const report_options& options);
 
 struct list_options {
-  std::string op;    // empty: the operators
-  std::string json;  // where the machine-readable list goes; empty: nowhere
+  std::string op;    // empty: lists the operators
+  std::string json;  // path of the machine-readable list; empty: none
   bool distributions = false;
   bool verdicts = false;
 };
 int list(const list_options& options);
 
 struct doctor_options {
-  std::string json;  // where the machine-readable list goes; empty: nowhere
+  std::string json;  // path of the machine-readable list; empty: none
 };
 int doctor(const doctor_options& options);
 
@@ -99,7 +99,7 @@ struct golden_options {
   std::vector<std::string> operators;  // empty: all, or those of the plug-ins
   std::string device = "auto";
   std::string candidate = "builtin";
-  bool ratchet = false;  // true if a candidate that is not built in has to be as accurate as the error profiles, too
+  bool ratchet = false;  // true if a candidate that is not built in must be as accurate as the error profiles, too
   double timeout = 60;
 };
 int golden_check(const golden_options& options);

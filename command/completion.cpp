@@ -11,7 +11,7 @@ struct shell_option {
   std::vector<std::string> names;  // -c, --cases
   std::string text;
   bool takes_value = false, may_repeat = false;
-  std::vector<std::string> values;  // all that it takes; empty: any, a file perhaps
+  std::vector<std::string> values;  // all allowed values; empty: any, possibly a file
 };
 
 // A command or subcommand.
@@ -21,7 +21,7 @@ struct shell_command {
   std::vector<shell_option> options;
   std::vector<std::string> arguments;    // values of its first positional; empty: files
   std::vector<std::string> subcommands;  // their last words
-  std::vector<std::string> texts;        // of the subcommands
+  std::vector<std::string> texts;        // descriptions of the subcommands
 
   std::string function() const {
     std::string name = "_warpcheck" + (path.empty() ? "" : "_" + path);
@@ -31,7 +31,7 @@ struct shell_command {
   }
 };
 
-// The values of a validator that lists them, from its description "TEXT:{none,yes}".
+// Returns the values of a validator that lists them, from its description "TEXT:{none,yes}".
 std::vector<std::string> listed_values(const std::string& type) {
   const size_t begin = type.find('{'), end = type.find('}');
   std::vector<std::string> values;
@@ -121,7 +121,7 @@ complete -o default -F _warpcheck warpcheck
 
 // ---- zsh ----
 
-// The text within '...' and, in a specification of _arguments, within [...].
+// Escapes a text for '...' and, in a specification of _arguments, for [...].
 std::string zsh_text(const std::string& text) {
   std::string made;
   for (const char c : text) {
@@ -164,7 +164,7 @@ std::string zsh_function(const shell_command& c) {
 std::string zsh_script(const std::vector<shell_command>& all) {
   std::string text = "#compdef warpcheck\n# zsh completion of warpcheck; made by 'warpcheck completion zsh'\n";
   for (const shell_command& c : all) text += zsh_function(c);
-  // Loaded by compinit, this file is the body of the function; sourced, it registers it.
+  // Loaded by compinit, this file is the body of the function; sourced, it registers the function.
   return text +
          "if [ \"${funcstack[1]}\" = _warpcheck ]; then _warpcheck \"$@\"; else compdef _warpcheck warpcheck; fi\n";
 }

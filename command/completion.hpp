@@ -1,4 +1,4 @@
-// Completion of the command line by a shell, made from the options that the command has.
+// Shell completion of the command line, generated from the command's options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,8 +7,8 @@
 
 namespace warpcheck::cli {
 
-// The script that has `shell` (bash, zsh or fish) complete the command `app`: subcommands, options, values of options
-// that have few, and the operators where one is asked for.
+// Returns the script by which `shell` (bash, zsh or fish) completes the command `app`: subcommands, options, values of
+// options with few values, and operators where one is expected.
 std::string completion_script(const CLI::App& app, const std::string& shell, const std::vector<std::string>& operators);
 
 }  // namespace warpcheck::cli

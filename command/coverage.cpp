@@ -14,7 +14,7 @@ using namespace engine;
 
 namespace {
 
-// True if there is a size of every extent for which the dispatch may pick it.
+// True if the dispatch may pick the variant at some size of every extent.
 bool may_be_picked(const target::variant& v) {
   return std::all_of(v.ranges.begin(), v.ranges.end(),
                      [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });
@@ -30,7 +30,7 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
     int64_t cases = 0;
     std::map<std::string, int64_t> variants, classes, combinations;
     std::vector<target::variant> offered;
-    bool is_everything_offered = true;  // else a class may have no case that the candidate takes
+    bool is_everything_offered = true;  // otherwise a class may have no case that the candidate accepts
   };
   std::map<std::string, summed> sums;  // by operator and dtype
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -44,7 +44,7 @@ coverage_result coverage_of(const std::vector<planned_job>& jobs, std::span<cons
     for (const auto& [name, cases] : results[i].classes) s.classes[name] += cases;
     for (const auto& [name, cases] : results[i].combinations) s.combinations[name] += cases;
   }
-  // A coverage minimum is a promise of a whole run; a run that was narrowed or cut short makes none.
+  // Only a whole run has coverage minimums, not one that was narrowed or cut short.
   const bool owes_variants = whole && r.given.inputs.empty() && r.given.properties.empty() && r.unwanted.empty() &&
                              !r.limits_shapes() && r.shards == 1 && r.given.cases >= 20;
   constexpr int64_t k_enough_for_classes = 60;

@@ -1,4 +1,4 @@
-// True if the cases of a run covered what they should.
+// Checks that the cases of a run covered all required classes and variants.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct coverage_result {
     int64_t reached = 0, possible = 0;  // combinations of classes and variants
   };
   std::vector<group> groups;
-  // Variants and classes that a whole run must reach and did not: variants that the candidate's own dispatch can
-  // select, and classes (sentences that name them). Then a generator does not draw them.
+  // Variants and classes that a whole run must reach and did not, because a generator does not draw them: variants that
+  // the candidate's own dispatch can select, and classes (sentences that name them).
   std::vector<std::string> unreached_variants, unmet_classes;
   bool met() const { return unreached_variants.empty() && unmet_classes.empty(); }
 };

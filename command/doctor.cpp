@@ -35,7 +35,7 @@ bool is_on_path(const std::string& program) {
   return false;
 }
 
-// What an interpreter lacks of the modules that doors need.
+// Modules that an interpreter lacks.
 struct interpreter_state {
   std::string error;  // it cannot be started
   std::string lacked = " ";
@@ -54,7 +54,7 @@ interpreter_state state_of(const std::string& python) {
   return s;
 }
 
-// Why an interpreter cannot serve; empty: it has the module.
+// Returns why an interpreter lacks the module; empty if it has it.
 std::string lacks_module(const std::string& python, const std::string& module, const std::string& package) {
   static std::map<std::string, interpreter_state> states;
   auto at = states.find(python);

@@ -29,7 +29,8 @@ std::string nothing_judged_text(const std::string& op) {
 
 int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out) {
   int code = e.failed ? k_violation : k_pass;
-  // A device that was named must run every case of ours; another candidate may offer less, which the table shows.
+  // A device that was requested by name must run every case of ours; another candidate may offer less, which the table
+  // shows.
   if (e.skipped > 0 && r.given.device != "auto" && r.given.candidate == "builtin") code = k_violation;
   for (const std::string& op : e.unjudged) fmt::print("{}\n", nothing_judged_text(op));
   if (e.cases == e.skipped) fmt::print("no case was judged, so nothing is proven\n");

@@ -14,8 +14,8 @@ namespace warpcheck::cli {
 struct run_counts {
   int64_t cases = 0, skipped = 0, compared = 0, failures = 0;
 };
-// Operators of which nothing was judged: nothing failed, and within-error-bound ran and compared no element, or cases
-// were skipped and the others compared none. `counts`: by "operator/property".
+// Operators without any judged element: nothing failed, and either within-error-bound ran and compared no element, or
+// cases were skipped and the others compared none. `counts`: by "operator/property".
 std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
 // Returns the sentence about one such operator.
 std::string nothing_judged_text(const std::string& op);
@@ -24,7 +24,7 @@ struct run_ending {
   int64_t cases = 0, skipped = 0;
   bool failed = false;
   std::vector<std::string> unjudged;  // operators_without_judgement()
-  std::string interrupted;            // what is said of a run that was interrupted; "": it was not
+  std::string interrupted;            // the sentence about an interrupted run; "": it was not interrupted
 };
 // Prints the remaining lines, and returns the exit code.
 int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out);

@@ -1,4 +1,4 @@
-// `warpcheck explain`: one case in words, and drawn.
+// `warpcheck explain`: one case in words, and as a plot.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ namespace {
 
 using namespace engine;
 
-// True if every cell below the head is a number, NaN, or nothing: such a column is aligned to the right.
+// True if every cell below the head is a number, NaN, or empty: such a column is right-aligned.
 bool is_numeric(const std::vector<std::vector<std::string>>& table, size_t column) {
   return std::all_of(table.begin() + 1, table.end(), [&](const std::vector<std::string>& line) {
     const char first = line[column].empty() ? '-' : line[column][0];

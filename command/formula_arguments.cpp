@@ -27,7 +27,7 @@ using formula_trial::named_formula;
 
 constexpr std::string_view k_suffix = ".op";
 constexpr std::string_view k_gradient = "gradient:";
-constexpr std::string_view k_gradient_suffix = "_gradient";  // of the operator's name
+constexpr std::string_view k_gradient_suffix = "_gradient";  // end of the operator's name
 
 struct formula_place {
   std::string file;  // with its suffix
@@ -61,7 +61,8 @@ std::vector<fs::path> library_files() {
   return files;
 }
 
-// The operators of a file of the library, or the one of any file of it; none where there is no such.
+// Returns the operators of a file of the library, or else the operator of this name in any of its files; nothing if
+// there is none.
 std::vector<named_formula> find_in_library(const std::string& file) {
   const std::string stem = file.substr(0, file.size() - k_suffix.size());
   for (const fs::path& path : library_files())
@@ -80,7 +81,7 @@ named_formula gradient_of(const named_formula& f) {
   }
 }
 
-// usage_error where an argument is no operator and lacks the suffix of a formula of the library.
+// Throws usage_error if an argument is no operator but names a formula of the library without its suffix.
 void require_suffix(const std::string& argument) {
   constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyz0123456789_";
   if (engine::find_description(argument) || argument.find_first_not_of(k_letters) != std::string::npos) return;
@@ -167,7 +168,7 @@ void use_formula_of_line(std::string_view line) {
     throw usage_error(fmt::format("formula: '{}' is not of the form FILE.op#HASH, of an operator NAME.op", identity));
   const std::string file(identity.substr(0, hash));
   std::string_view name = std::string_view(op).substr(0, op.size() - k_suffix.size());
-  // A gradient is found by the name of the operator that it is of.
+  // A gradient is found by the name of its forward operator.
   for (std::string_view of = file; of.starts_with(k_gradient); of.remove_prefix(k_gradient.size())) {
     if (!name.ends_with(k_gradient_suffix))
       throw usage_error(fmt::format("formula: '{}' is the gradient of an operator, and {} is none", identity, op));

@@ -33,8 +33,8 @@ formula::call_data call_of_case(const named_formula& f, const engine::trial_case
   return formula_trial::call_of(f, c, inputs);
 }
 
-// Dense tensors, with only the scalars of the formula. An input that may have any value is listed; any other keeps its
-// recipe, because a list stands for a tensor of zeros, which may be illegal.
+// Dense tensors, with only the scalars of the formula. An input that may have any value is listed; any other input
+// keeps its recipe, because a list stands for a tensor of zeros, which may be illegal.
 void record_inputs(const named_formula& f, golden::golden_file& file) {
   engine::trial_case& c = file.the_case;
   std::erase_if(c.knobs, [&](const auto& knob) {
@@ -57,7 +57,7 @@ void record_inputs(const named_formula& f, golden::golden_file& file) {
   }
 }
 
-// The exact outputs, or nothing where one of them has no certain digits.
+// Records the exact outputs; returns false if one of them has no certain digits.
 bool record_outputs(const named_formula& f, const formula::call_data& call, golden::golden_file& file) {
   formula::evaluation reference(f.op, call);
   for (const formula::tensor& t : f.op.outputs) {
@@ -160,7 +160,7 @@ void add_formula_golden(const std::string& op, const std::string& folder) {
   if (engine::registered_property(op, "golden")) return;
   const formula_trial::shared_formula f = formula_trial::formula_of(op);
   golden::add_operator({op, [f] { return recorded_inputs(*f); }, disagreements_of_formula});
-  // The property first: the case lines of its files name it.
+  // Registered first, because the case lines of its files name the property.
   const auto files = std::make_shared<std::vector<golden::golden_file>>();
   engine::property_registration{{recorded_property(f, folder, files)}};
   if (!std::filesystem::is_directory(folder_of(folder, op))) return;

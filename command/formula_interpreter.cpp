@@ -18,7 +18,7 @@ using formula_trial::shared_formula;
 
 struct interpreter {
   shared_formula f;
-  formula::formula_operator op;  // without functions that are formulas
+  formula::formula_operator op;  // without functions that are formulas themselves
   contract rules;
   formula::machine_options options;
 
@@ -64,11 +64,11 @@ warpcheck_status interpreter::run(warpcheck_call& call) const {
       throw std::logic_error(t.name + ": the contract has no such tensor");
     };
     for (const formula::tensor& t : op.inputs) data.inputs.emplace(t.name, array_of(view_of(t), t));
-    // An index list may be of an extent that no tensor has.
+    // An index list may refer to an extent that no tensor has.
     for (const std::string& e : op.free_extents()) data.sizes.emplace(e, int64_t{1} << 31);
     formula::program program(op, data);
     formula::walker<formula::machine_algebra> walker(program, formula::machine_algebra(options));
-    // All values first: an output may lie in the memory of an input.
+    // Computes all values before writing, because an output may lie in the memory of an input.
     std::vector<std::vector<double>> results;
     for (const formula::tensor& t : op.outputs) {
       const formula::definition_code& d = *program.find(t.name);

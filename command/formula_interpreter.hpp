@@ -9,7 +9,7 @@ namespace warpcheck::cli {
 
 // Makes "builtin" an alias of the interpreter of a registered formula on device cpu.
 void name_interpreter(const formula_trial::shared_formula& f);
-// Lets `name` stand for an interpreter that takes calls of `f` and gives the results of a changed formula.
+// Makes `name` an interpreter that accepts calls of `f` and returns the results of a changed formula.
 void name_changed_interpreter(const formula_trial::shared_formula& f, const formula::formula_operator& changed,
                               const std::string& name);
 

@@ -29,7 +29,7 @@ using namespace engine;
 using formula_trial::shared_formula;
 
 constexpr const char* k_changed = "mutant";
-constexpr size_t k_compared_cases = 64;  // of a survivor, whose exact values are compared with the formula's
+constexpr size_t k_compared_cases = 64;  // of a survivor, whose exact values are compared with the original's
 
 struct formula_tried {
   std::string id, change;
@@ -50,7 +50,7 @@ struct formula_score {
   }
 };
 
-// The cases that `verify` would run, the small ones first.
+// The cases of `verify`, the small ones first.
 std::vector<trial_case> cases_of_trial(const mutants_options& o, const std::string& op) {
   verify_options v;
   v.operators = {op};
@@ -66,7 +66,7 @@ std::vector<trial_case> cases_of_trial(const mutants_options& o, const std::stri
   return all;
 }
 
-// True if every output of the cases has the same exact value by both formulas; none if one has no value.
+// True if both formulas give the same exact value for every output of the cases; nothing if one gives none.
 std::optional<bool> has_equal_values(const shared_formula& f, const formula::formula_operator& changed,
                                      const std::vector<trial_case>& cases) {
   size_t compared = 0;
@@ -86,7 +86,7 @@ std::optional<bool> has_equal_values(const shared_formula& f, const formula::for
         }
       ++compared;
     } catch (const formula::formula_error&) {
-      // The change has no value for these sizes.
+      // The changed formula has no value for these sizes.
     }
   }
   return compared == 0 ? std::nullopt : std::optional(true);
@@ -125,7 +125,7 @@ formula_tried tried_of(const nlohmann::json& j) {
   return {j.at("id"), j.at("change"), j.at("outcome"), j.at("property"), j.at("case"), j.at("cases")};
 }
 
-// A mutant is tried in a process of its own: it may take for ever.
+// A mutant is tried in a separate process, because it may take forever.
 formula_tried try_in_child(const shared_formula& f, const std::string& id, const formula::formula_mutant& m,
                            const std::vector<trial_case>& cases) {
   constexpr double k_seconds = 120;

@@ -1,12 +1,12 @@
-// `warpcheck mutants FILE.op`: how good is the trial of a formula? Each mutated formula, run by the interpreter, has to
-// fail it.
+// `warpcheck mutants FILE.op`: tests the trial of a formula. Each mutated formula, run by the interpreter, must fail
+// it.
 #pragma once
 
 #include "command/mutants/mutants.hpp"
 
 namespace warpcheck::cli {
 
-// Exit code 0 where every mutant is killed, but for those that have the formula's exact values in every case; else 1.
+// Returns 0 if every mutant is killed, except those with the formula's exact values in every case; otherwise 1.
 int formula_mutants(const mutants_options& o);
 
 }  // namespace warpcheck::cli

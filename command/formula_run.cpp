@@ -27,7 +27,7 @@ using engine::usage_error;
 using formula_trial::named_formula;
 using named_texts = std::map<std::string, std::string, std::less<>>;
 
-// NAME=TEXT of an option, each name once.
+// Parses NAME=TEXT of an option; each name may occur once.
 named_texts by_name(const char* option, const std::vector<std::string>& given) {
   named_texts all;
   for (const std::string& text : given) {
@@ -40,7 +40,7 @@ named_texts by_name(const char* option, const std::vector<std::string>& given) {
   return all;
 }
 
-// Files of outputs by name; of a formula with one output the name may be left out.
+// Files of outputs by name; for a formula with one output the name may be left out.
 named_texts files_of(const char* option, std::vector<std::string> given, const named_formula& f) {
   if (f.op.outputs.size() == 1)
     for (std::string& text : given)
@@ -94,7 +94,7 @@ void read_values(const named_formula& f, const named_texts& given, formula::call
   }
 }
 
-// Sizes of extents that inputs have as a dimension, and those that are given.
+// Sizes of extents that inputs have as a dimension, and of those given by the user.
 formula::whole_values known_sizes(const named_formula& f, const formula::call_data& call) {
   formula::whole_values of = call.sizes;
   for (const formula::tensor& t : f.op.inputs)

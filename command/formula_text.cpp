@@ -11,7 +11,7 @@
 namespace warpcheck::cli {
 namespace {
 
-// Prints what `derived` makes of each operator, with an empty line between them.
+// Prints `derived` of each operator, with an empty line between them.
 template <class Derived>
 int print_each(const std::string& argument, Derived derived) {
   std::string text;

@@ -7,7 +7,7 @@ namespace warpcheck::cli {
 
 // Prints the operators in their canonical form.
 int format_formulas(const std::string& argument);
-// Prints the backward operator of each as a formula. usage_error where an expression has no rule.
+// Prints the backward operator of each as a formula. Throws usage_error if an expression has no rule.
 int print_gradients(const std::string& argument);
 
 }  // namespace warpcheck::cli

@@ -24,7 +24,7 @@ std::string percent_text(const element_counts& n) {
   return fmt::format("{:.1f} %", 100.0 * static_cast<double>(n.free) / static_cast<double>(n.compared));
 }
 
-// Runs the controls on cases of the property that the values are judged by.
+// Runs the controls on cases of the property that judges values.
 void try_controls(const shared_formula& f, const std::vector<planned_job>& jobs, formula_verdict& v) {
   v.controls = formula_trial::lower_precisions(*f);
   if (v.controls.empty()) v.untried = "no operation of it has a lower precision";
@@ -40,7 +40,7 @@ void try_controls(const shared_formula& f, const std::vector<planned_job>& jobs,
         try {
           formula_trial::try_lower_precisions(*f, j.j.make(i), v.controls);
         } catch (const std::exception&) {
-          // The trial of this case says why there is none.
+          // The trial of this case reports the reason.
         }
       }
   const bool is_tried =

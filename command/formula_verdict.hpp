@@ -19,15 +19,15 @@ struct element_counts {
 
 struct formula_verdict {
   std::string op;
-  std::map<std::string, double> needs;             // empty: nothing was admitted
+  std::map<std::string, double> needs;             // empty: no result was admitted
   std::map<std::string, element_counts> by_value;  // class of values -> elements
   element_counts all;
   std::vector<formula_trial::lower_precision> controls;
-  std::string untried;  // why there are no controls
+  std::string untried;  // why no controls ran
   bool is_free() const { return all.compared > 0 && all.free == all.compared; }
 };
 
-// One for each formula of the run; none of other operators. Runs the controls on the run's own cases.
+// Returns one verdict for each formula of the run, none for other operators. Runs the controls on the run's own cases.
 std::vector<formula_verdict> formula_verdicts(const std::vector<planned_job>& jobs,
                                               const std::vector<engine::job_result>& results);
 void print(const formula_verdict& v);

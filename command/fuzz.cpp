@@ -32,12 +32,12 @@ using namespace engine;
 namespace fs = std::filesystem;
 using steady = std::chrono::steady_clock;
 
-// Failures of one property and verdict that are minimised; what follows is only counted. A kernel that is wrong
+// Failures of one property and verdict that are shrunk; further ones are only counted. A kernel that is wrong
 // everywhere must not spend the night on one bug.
 constexpr int64_t k_most_minimised = 8;
-// Of a property, element type and device in a round.
+// For a property, element type and device in a round.
 constexpr int k_most_failures = 3;
-// Cases per (property, dtype) of a round: few, so that a short run comes to every property.
+// Cases per (property, dtype) of a round: few, so that a short run reaches every property.
 constexpr int64_t k_round = 20;
 constexpr size_t k_most_state_bytes = size_t{256} << 20;
 
@@ -99,7 +99,7 @@ class fuzzer {
                o_.what.candidate, state_.seed,
                state_.rounds > 0 ? fmt::format("going on after {} rounds", state_.rounds) : "fuzzing", o_.out);
     std::fflush(stdout);
-    // A round has its own way to end (supervise); a failure that is being shrunk is shrunk again by the next run.
+    // supervise() ends a round on its own; a failure that is being shrunk is shrunk again by the next run.
     const interrupt_watch watch;
     replay_first();
     while (!over_) shown_ = run_round();
@@ -141,13 +141,13 @@ class fuzzer {
                                       o_.out, state_.seed, o_.what.seed));
     } else {
       state_.options = asked;
-      // What a golden header can carry.
+      // A golden header can hold 53 bits.
       state_.seed = o_.what.seed == "random" ? request_.seed >> 11 : request_.seed;
     }
     for (const fuzz_finding& f : state_.findings)
       if (!f.report.empty()) causes_.add(f.name, report_from_json(f.report));
     save();
-    // A round that was added to the state, but not yet removed when the run was killed.
+    // Removes a round that was added to the state before the run was killed.
     for (const fs::directory_entry& entry : fs::directory_iterator(shard_folder()))
       if (entry.is_directory() && entry.path() != round_folder(state_.rounds)) fs::remove_all(entry.path(), error);
     shown_ = state_;
@@ -182,7 +182,7 @@ class fuzzer {
     std::fflush(stdout);
   }
 
-  // The next round, and what there is then, this round included.
+  // Runs the next round; returns the state that includes it.
   fuzz_state run_round() {
     const int64_t begin = state_.rounds * k_round;
     const int64_t end = o_.cases > 0 ? std::min(begin + k_round, o_.cases) : begin + k_round;
@@ -234,7 +234,7 @@ class fuzzer {
     return shown;
   }
 
-  // Minimises a failure and keeps it, unless it is known.
+  // Shrinks a failure and stores it, unless it is known.
   void judge(const property& p, const case_report& failure) {
     // A case that died while it was made has no line.
     if (failure.line.empty() || state_.judged.count(failure.line)) return;
@@ -253,7 +253,7 @@ class fuzzer {
     save();
   }
 
-  // The name of the finding that the failure is, or adds to.
+  // Returns the name of the finding that the failure is, or belongs to.
   std::string keep(const case_report& smallest) {
     fuzz_finding f = make_finding(smallest);
     if (fuzz_finding* known = state_.find(f)) {
@@ -304,7 +304,7 @@ class fuzzer {
     return code;
   }
 
-  // Operators of which no element was compared in any round.
+  // Operators without a compared element in any round.
   std::vector<std::string> unjudged() const {
     std::map<std::string, run_counts> counts;
     for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared, t.failures};
@@ -407,12 +407,12 @@ class fuzzer {
   std::unique_ptr<mps_daemon> mps_;
   folder_lock lock_;
   fuzz_state state_;  // as on the disk
-  fuzz_state shown_;  // with the results of a round that did not end
+  fuzz_state shown_;  // including the results of a round that did not end
   std::vector<planned_job> jobs_;
   left_out_properties left_out_;
   std::vector<case_report> known_failures_;
   cause_groups causes_;  // of the findings
-  int64_t failed_ = 0;   // cases of the rounds that this process ran, or went on with
+  int64_t failed_ = 0;   // cases of the rounds that this process ran or resumed
   bool interrupted_ = false, over_ = false;
 };
 

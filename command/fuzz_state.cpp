@@ -21,14 +21,14 @@ namespace {
 
 constexpr const char* k_schema = "warpcheck-fuzz-state-1";
 
-// The case without what belongs to one machine: a candidate is a path.
+// The case without everything that belongs to one machine, such as the candidate's path.
 trial_case portable_case(const std::string& line) {
   trial_case c = parse_case_line(line);
   c.knobs.erase("candidate");
   return c;
 }
 
-// What a golden header can carry: printable ASCII, one line.
+// A golden header can hold printable ASCII in one line.
 std::string header_text(const std::string& text) {
   std::string line;
   for (const char c : text) line += c >= ' ' && c <= '~' ? c : ' ';
@@ -117,7 +117,7 @@ void write_finding(const std::string& folder, const fuzz_finding& f, const case_
   file.name = f.name;
   file.generator = "warpcheck fuzz";
   file.source = header_text(fmt::format("{}: {}", f.verdict, f.message));
-  constexpr uint64_t k_most_seed = uint64_t{1} << 53;  // of a golden header; a larger one is in the Markdown only
+  constexpr uint64_t k_most_seed = uint64_t{1} << 53;  // of a golden header; a larger one is only in the Markdown file
   file.seed = seed <= k_most_seed ? seed : 0;
   file.the_case = portable_case(r.line);
   golden::write_golden(folder, file, parse_case_line);

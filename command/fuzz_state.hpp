@@ -1,4 +1,4 @@
-// State and findings of a fuzzing run, as a file from which it resumes after any end.
+// State and findings of a fuzzing run, as a file from which the run resumes after any end.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace warpcheck::cli {
 
-// A counterexample, minimised.
+// A shrunk counterexample.
 struct fuzz_finding {
   std::string name;  // of its files, unique
   std::string op, property;
   std::string verdict;
-  std::string shape;  // shape class (engine/classes.hpp) of the minimised case: what makes two failures one finding
+  std::string shape;  // shape class (engine/classes.hpp) of the shrunk case, which identifies the finding
   std::string line;
   std::string message;
-  int64_t failures = 1;  // cases that came down to it
-  std::string report;    // of the minimised case (verdict.hpp), as JSON
+  int64_t failures = 1;  // cases with this finding
+  std::string report;    // of the shrunk case (verdict.hpp), as JSON
 };
 
-// A property, dtypes folded.
+// A property, all dtypes together.
 struct fuzz_totals {
   int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
   double max_error_ratio = 0;
@@ -37,24 +37,24 @@ struct fuzz_coverage {
 };
 
 struct fuzz_state {
-  std::string options;  // what decides which cases there are and what they give, as one text
+  std::string options;  // everything that determines the cases and their results, as one text
   uint64_t seed = 0;
   int64_t rounds = 0;                             // complete ones
   double seconds = 0;                             // of complete rounds
   std::map<std::string, fuzz_totals> totals;      // "softmax/long-accumulation" -> of complete rounds
   std::map<std::string, fuzz_coverage> coverage;  // "softmax f32" -> of complete rounds
   std::map<std::string, std::string> judged;      // line of a failing case -> name of its finding
-  std::map<std::string, int64_t> minimised;       // property and verdict -> how many of its failures were minimised
+  std::map<std::string, int64_t> minimised;       // property and verdict -> number of its failures that were shrunk
   std::vector<fuzz_finding> findings;
 
   fuzz_finding* find(const fuzz_finding& like);  // the same operator, property, verdict and shape class
 };
 
 std::string to_json(const fuzz_state& s);
-// Throws usage_error on anything that to_json does not write; `name` is the file's, for the sentence.
+// Throws usage_error for anything that to_json does not write; `name` is the file's name, for the message.
 fuzz_state fuzz_state_from_json(const std::string& text, const std::string& name);
 
-// The case and report of a minimised failure as a finding. Two reports of the same finding give the same name.
+// The case and report of a shrunk failure as a finding. Two reports of the same finding give the same name.
 fuzz_finding make_finding(const engine::case_report& r);
 // Writes NAME.golden (a regression, golden/format.hpp) and NAME.md (the text of an issue) into `folder`.
 // `circumstances` is one sentence: which version, device and seed.

@@ -23,7 +23,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 bool is_given_tensor(const tensor_info& t, bool is_input) { return t.is_input == is_input && t.name != "work"; }
 
-// The names with the next tensors of the form in place of empty ones; none if the form has no such tensor.
+// Returns the names with empty ones replaced by the next tensors of the form; nothing if the form has no such tensor.
 std::optional<std::vector<std::string>> filled_names(const call_form& form, const std::vector<std::string>& given,
                                                      bool is_input) {
   std::vector<std::string> names, free;
@@ -38,7 +38,7 @@ std::optional<std::vector<std::string>> filled_names(const call_form& form, cons
   return names;
 }
 
-// The first required input that is not among the names, or null.
+// Returns the first required input that is not among the names, or null.
 const tensor_info* missing_input(const call_form& form, const std::vector<std::string>& inputs) {
   for (const tensor_info& t : form.tensors)
     if (t.is_input && !t.is_optional && !contains(inputs, t.name)) return &t;
@@ -91,7 +91,7 @@ void set_tensor(trial_case& c, const call_form& form, const std::string& name, c
   t->ld = t->cols();
 }
 
-// A recipe for every tensor of the form, where its cases list all of them.
+// A recipe for every tensor of the form, if its cases list all of them.
 std::map<std::string, recipe> all_tensors_of(const description& d, const call_form& form) {
   std::map<std::string, recipe> fills;
   for (const tensor_info& t : form.tensors)
@@ -99,7 +99,7 @@ std::map<std::string, recipe> all_tensors_of(const description& d, const call_fo
   return fills;
 }
 
-// Takes the elements from every tensor that may be left out and was not given.
+// Removes the elements of every optional tensor that was not given.
 void leave_out_others(trial_case& c, const call_form& form, const given_names& names) {
   for (tensor_spec& t : c.tensors) {
     if (!form.find(t.name)->is_optional || contains(t.is_input ? names.inputs : names.outputs, t.name)) continue;
@@ -108,8 +108,8 @@ void leave_out_others(trial_case& c, const call_form& form, const given_names& n
   }
 }
 
-// A case of the form whose tensors have one element or, where they may be left out, none. `values` may give extents,
-// which are taken out of it.
+// A case of the form whose tensors have one element, or none if they are optional. `values` may contain extents, which
+// are removed from it.
 trial_case smallest_case(const description& d, const given_names& names, target t,
                          std::map<std::string, std::string>& values) {
   sizes of;
@@ -145,11 +145,11 @@ void set_tensors(trial_case& c, const description& d, const given_names& names, 
   set_inputs();
   if (d.lists_all_tensors) leave_out_others(c, form, names);
   follow(c);
-  set_inputs();  // what is derived is one way to make a case: tables of the caller's own keep their sizes
+  set_inputs();  // a derived extent is only one way to make a case: the caller's tables keep their sizes
   for (size_t i = 0; i < outputs.size(); ++i) set_tensor(c, form, names.outputs[i], outputs[i]);
   for (tensor_spec& t : c.tensors)
     if (t.is_input) t.fill = make_recipe("constant", {0});  // the values are given
-  // The candidate has the outputs that were given, and no others; without any, all that the call must have.
+  // The candidate has the outputs that were given and no others; if none were given, all required ones.
   if (!outputs.empty() && !d.lists_all_tensors)
     std::erase_if(c.tensors, [&](const tensor_spec& s) { return !s.is_input && !contains(names.outputs, s.name); });
 }

@@ -23,7 +23,7 @@ namespace warpcheck::cli {
 
 namespace {
 
-// With plug-ins their operators and their folder, where nothing else is asked for.
+// With plug-ins, the defaults are their operators and their folder.
 golden_options with_defaults(golden_options o) {
   verify_options formulas;
   formulas.operators = o.operators;
@@ -46,7 +46,7 @@ golden_options with_defaults(golden_options o) {
   return o;
 }
 
-// The device as its profiles are named. Code for GPUs of another architecture may round otherwise: "cuda_sm_90", from
+// The device's name in profiles. Code for GPUs of another architecture may round differently, hence "cuda_sm_90", from
 // the note of resolve_device.
 std::string profiled_device(const std::string& device, const std::string& note) {
   if (device == "cpu") return "emulated";
@@ -54,8 +54,8 @@ std::string profiled_device(const std::string& device, const std::string& note) 
   return device == "cuda" && at != std::string::npos ? "cuda_" + note.substr(at, note.find(',', at) - at) : device;
 }
 
-// Where any operator of the folder has a profile for the device, a missing one was lost. None has where the folder
-// comes without them, as a bundle's, or for a GPU of another architecture.
+// If any operator of the folder has a profile for the device, a missing one is an error. No operator has one if the
+// folder comes without profiles, as in a bundle, or for a GPU of another architecture.
 bool owes_profile(const std::string& folder, const std::string& profiled) {
   const std::vector<std::string> ops = engine::operators_with_properties();
   return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) {
@@ -69,7 +69,7 @@ int worsened_entries(const golden_options& o, const std::string& device, const s
   const std::string profiled = profiled_device(device, note);
   int worse = 0;
   for (const std::string& op : ops) {
-    if (is_formula_argument(op)) continue;  // its candidates answer for their bounds alone
+    if (is_formula_argument(op)) continue;  // for these the bounds alone count
     const std::string path = profile_path(o.folder, op, profiled);
     if (!std::filesystem::exists(path)) {
       if (owes_profile(o.folder, profiled))
@@ -88,8 +88,8 @@ int worsened_entries(const golden_options& o, const std::string& device, const s
   return worse;
 }
 
-// The reports of cases that worker processes share: a file must not pay for a process of its own, which on a GPU is
-// half a second of the driver's start.
+// The reports of cases that worker processes share, because one process for each file would cost half a second of the
+// driver's start on a GPU.
 std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& cases, const std::string& device,
                                          double timeout) {
   std::vector<engine::job> jobs;
@@ -140,7 +140,7 @@ int golden_check(const golden_options& asked) {
       fmt::print("{}: {}", r.path, engine::describe(*r.report));
   }
   fmt::print("{} files agree, {} do not, {} skipped in {:.1f} s\n", passed, failed, skipped, watch.seconds());
-  // Another candidate answers for its bounds, not for our accuracy, unless it is asked to.
+  // Another candidate must stay within its bounds, but match our accuracy only if requested.
   int worse = 0;
   if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, note, ops);
   return failed || worse || !passed ? k_violation : k_pass;

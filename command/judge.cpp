@@ -31,13 +31,13 @@ using namespace engine;
 
 constexpr const char* k_in_hand = "in-hand";
 
-// The outputs of the request that is judged, in the order of its case.
+// The outputs of the current request, in the order of its case.
 std::vector<host_tensor>& outputs_in_hand() {
   static std::vector<host_tensor> outputs;
   return outputs;
 }
 
-// The candidate that answers with them.
+// The candidate that answers with these outputs.
 warpcheck_status give_outputs(warpcheck_call* call) {
   for (int32_t i = 0; i < call->num_outputs; ++i) {
     const host_tensor& y = outputs_in_hand()[static_cast<size_t>(i)];
@@ -76,14 +76,14 @@ given_array array_of_request(const nlohmann::json& array) {
   return a;
 }
 
-// The operator that the request names. usage_error for one whose calls nobody can judge.
+// The operator that the request names. Throws usage_error if its calls cannot be judged.
 const description& operator_of_request(const std::string& asked) {
   const std::vector<std::string> named = use_formulas({asked});
   require_one_operator(asked, named.size());
   const std::string& op = named.front();
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
-  // As a benchmark has its results judged (bench/timed_call.cpp); other properties draw inputs of their own.
+  // As in a benchmark (bench/timed_call.cpp); other properties draw inputs of their own.
   if (!find_in_hand_judge(op) && d->formula.empty() &&
       std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
     throw usage_error(fmt::format("{}: its properties judge calls of their own making only; use verify", op));
@@ -91,7 +91,7 @@ const description& operator_of_request(const std::string& asked) {
 }
 
 struct request_case : given_call {
-  std::vector<std::string> outputs;  // names of those that are given
+  std::vector<std::string> outputs;  // names of the given ones
   std::vector<given_array> results;  // their values
 };
 
@@ -115,7 +115,7 @@ request_case case_of_request(const nlohmann::json& request) {
   return r;
 }
 
-// The exact value and the bound of every element of an output, as far as the property judges it.
+// The exact value and the bound of every element of an output that the property judges.
 struct judged_output {
   std::vector<double> exact, bound;
 };
@@ -127,7 +127,7 @@ case_report judge_case_of(const request_case& r, trial& t, std::map<std::string,
       const auto at = judged->find(tensor);
       const tensor_spec* const spec = r.c.find(tensor);
       if (at == judged->end() || !spec) return;
-      // A vector's elements are judged as a row or as a column of it.
+      // A vector's elements are judged as a row or as a column.
       const int64_t i = spec->cols() == 1 && col == 0   ? row
                         : spec->rows() == 1 && row == 0 ? col
                                                         : row * spec->cols() + col;

@@ -1,4 +1,4 @@
-// `warpcheck judge`: judges arrays in hand, call after call, for programs that have them (python/warpcheck/judging.py).
+// `warpcheck judge`: judges given arrays, call after call, for programs that have them (python/warpcheck/judging.py).
 #pragma once
 
 namespace warpcheck::cli {

@@ -70,7 +70,7 @@ void describe_operator(const std::string& op) {
     if (p.op == op) fmt::print("  {:<30} {}\n", p.name, p.sentence);
 }
 
-// Returns the properties of an operator and the demands on a run, without a candidate: the same on every machine.
+// Returns the properties of an operator and the requirements on a run, without a candidate: the same on every machine.
 nlohmann::json demands_on(const std::string& op) {
   nlohmann::json properties = nlohmann::json::array(), coverage_exemptions = nlohmann::json::array();
   for (const engine::property& p : engine::all_properties()) {

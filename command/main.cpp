@@ -44,7 +44,7 @@ constexpr const char* k_golden_folder = "The golden folder (default: golden, or 
 constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
 constexpr const char* k_kept = ",\n130 interrupted (the finished part is kept)";
 
-// An option that names a file for the result: a path that cannot be written is refused before the run.
+// An option that names a file for the result; a path that cannot be written is refused before the run.
 CLI::Option* add_output(CLI::App* command, const std::string& name, std::string& path, const std::string& what) {
   return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
 }
@@ -56,7 +56,7 @@ void add_unwanted(CLI::App* command, cli::verify_options& o) {
       ->allow_extra_args(false);
 }
 
-// What verify and fuzz have in common: what is tried, and how.
+// Options common to verify and fuzz: the selection of operators, candidate and cases.
 void add_selection(CLI::App* command, cli::verify_options& o, cli::brought_candidate& b) {
   command->add_option(
       "operators", o.operators,
@@ -285,7 +285,7 @@ void add_completion(CLI::App& app, std::string& shell, int& code) {
   });
 }
 
-// The same for every command, before its name and after it.
+// The same option for every command, before its name and after it.
 void add_color(CLI::App& app, std::string& when) {
   app.add_option("--color", when, "Colours: auto (a terminal, without NO_COLOR), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -461,7 +461,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench->callback([&command, bench, &code] { run_bench(command, bench->remaining(), code); });
 }
 
-// CLI11 would only report that a command is missing.
+// Checked here, because CLI11 would only report that a command is missing.
 bool names_a_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return true;
   std::string names;
@@ -473,7 +473,7 @@ bool names_a_command(const CLI::App& app, int argc, char** argv) {
   return false;
 }
 
-// The arguments, with the compilers' spelling -std=c++20 as the option that it is.
+// The arguments, with the compilers' spelling -std=c++20 split into option and value.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   for (size_t i = 2; i < words.size() && words[i] != "--" && words[1] == "run-emulated"; ++i)
@@ -509,7 +509,7 @@ int run(int argc, char** argv) {
   cli::use_color("auto");
   CLI::App app{"warpcheck tests GPU kernels: is a kernel correct on every input that its contract allows?",
                "warpcheck"};
-  app.footer(exit_codes("0 done"));  // of the commands that set no other
+  app.footer(exit_codes("0 done"));  // for commands without exit codes of their own
   app.set_version_flag("--version", std::string("warpcheck " WARPCHECK_VERSION));
   app.require_subcommand(0, 1);
   app.fallthrough(false);
@@ -566,7 +566,7 @@ int run(int argc, char** argv) {
   return parse_and_run(app, argc, spelled.data(), code);
 }
 
-// Never returns but for an error.
+// Returns only after an error.
 int be_runner(char** words) {
   try {
     const std::string device = *words++, library = *words;
@@ -589,7 +589,7 @@ int be_runner(char** words) {
 int main(int argc, char** argv) {
   if (argc >= 4 && std::string_view(argv[1]) == engine::k_runner_word) return be_runner(argv + 2);
   const int code = run(argc, argv);
-  // A table that did not reach its file is no result.
+  // A result that did not reach its file counts as an error.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
   fmt::print(stderr, "warpcheck: standard output cannot be written\n");
   return cli::k_environment;

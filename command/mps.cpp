@@ -27,7 +27,7 @@ using engine::environment_error;
 constexpr const char* k_control = "nvidia-cuda-mps-control";
 constexpr const char* k_pipes = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr const char* k_logs = "CUDA_MPS_LOG_DIRECTORY";
-constexpr int k_not_found = 127;  // stands for the status of a program that does not exist
+constexpr int k_not_found = 127;  // reported as the status if the program does not exist
 
 std::string text_of(const std::string& path) {
   std::ostringstream text;
@@ -35,14 +35,13 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Runs the control program with `command` as its input, or as a daemon where there is none; its output goes to `log`.
-// Returns its exit status; k_not_found where there is no such program, -1 where it could not be run or did not end in
-// time.
+// Runs the control program with `command` as its input, or as a daemon if `command` is empty; its output goes to `log`.
+// Returns its exit status, k_not_found if there is no such program, -1 if it could not be run or did not end in time.
 int control(const std::string& command, const std::string& log) {
   int input[2];
   if (pipe2(input, O_CLOEXEC) != 0) return -1;
   const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  // The daemon shall number GPUs as its clients do, who choose among them.
+  // The daemon must number GPUs like its clients, who choose among them.
   program p{{k_control}, input[0], output, command.empty() ? "CUDA_VISIBLE_DEVICES" : ""};
   if (command.empty()) p.arguments.push_back("-d");
   pid_t child = -1;
@@ -54,7 +53,7 @@ int control(const std::string& command, const std::string& log) {
     ignored.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &ignored, &before);
     const ssize_t written = write(input[1], command.data(), command.size());
-    static_cast<void>(written);  // a program that reads nothing answers by its status
+    static_cast<void>(written);  // a program that reads nothing reports by its status
     sigaction(SIGPIPE, &before, nullptr);
   }
   close(input[1]);
@@ -72,18 +71,18 @@ int control(const std::string& command, const std::string& log) {
   return -1;
 }
 
-// A process that has ended and only waits for its parent to notice is not alive.
+// False for a process that has ended and only waits for its parent to notice.
 bool is_alive(pid_t pid) {
   const std::string status = text_of(fmt::format("/proc/{}/stat", pid));
   const size_t name_end = status.rfind(')');
   return name_end != std::string::npos && name_end + 2 < status.size() && status[name_end + 2] != 'Z';
 }
 
-// Ends the daemon of the folder, with patience and then without, and removes the folder.
+// Ends the daemon of the folder, first by request and then by force, and removes the folder.
 void end_daemon(const std::string& folder) {
   pid_t daemon = 0;
   std::ifstream(folder + "/" + k_control + ".pid") >> daemon;
-  // A server that still has clients gets ten seconds.
+  // A server with clients gets ten seconds.
   control("quit -t 10\n", folder + "/quit.log");
   for (int waited = 0; waited < 15000 && is_alive(daemon); waited += 5) poll(nullptr, 0, 5);
   if (is_alive(daemon)) kill(daemon, SIGKILL);
@@ -121,7 +120,7 @@ mps_daemon::mps_daemon() : pipes_before_(variable(k_pipes)), logs_before_(variab
     throw environment_error(fmt::format("mps: cannot start a process: {}", std::strerror(error)));
   }
   if (guard_ == 0) {
-    // Signals of a terminal are for the run, which it outlives.
+    // Signals of a terminal are for the run; this process must outlive it.
     setsid();
     for (int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(s, SIG_IGN);
     const int null = open("/dev/null", O_RDWR);

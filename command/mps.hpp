@@ -13,7 +13,7 @@ namespace warpcheck::cli {
 // stops the daemon and removes its folder, however this process ends, even by SIGKILL.
 class mps_daemon {
  public:
-  // Throws environment_error where nvidia-cuda-mps-control is missing or starts no daemon.
+  // Throws environment_error if nvidia-cuda-mps-control is missing or starts no daemon.
   mps_daemon();
   ~mps_daemon();
   mps_daemon(const mps_daemon&) = delete;
@@ -27,10 +27,10 @@ class mps_daemon {
   std::string folder_;
   std::optional<std::string> pipes_before_, logs_before_;  // of the environment
   pid_t guard_ = -1;
-  int alive_ = -1;  // the guard reads the other end and acts when nobody has this one any more
+  int alive_ = -1;  // the guard reads the other end and acts when no process has this one any more
 };
 
-// The daemon of a run on `device` that asked for one, or null. Throws usage_error where the device is no GPU.
+// Returns the daemon of a run on `device` that requests one, or null. Throws usage_error if the device is no GPU.
 std::unique_ptr<mps_daemon> mps_if(bool asked, const std::string& device);
 
 }  // namespace warpcheck::cli

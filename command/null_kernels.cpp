@@ -24,10 +24,10 @@ namespace {
 
 using namespace engine;
 
-// How many cases of a property, in percent, a null kernel may pass.
+// Percentage of a property's cases that a null kernel may pass.
 struct quota {
   std::string_view op;        // empty: of any operator
-  std::string_view property;  // empty: any that no other line names
+  std::string_view property;  // empty: any property without a line of its own
   int percent;
   std::string_view reason;
 };
@@ -62,10 +62,9 @@ constexpr quota k_quotas[] = {
     {"scan", "masked-slices", 40, "a row that starts with -Inf has no other prefix"},
     {"sigmoid", "special-values", 40, "a NaN in mu or sigma gives NaN everywhere, as the mean does"},
 };
-// Null kernels are the same for rows of any length, and six wrong answers a case each make the reference go to 50
-// digits.
+// Null kernels are the same for rows of any length, and six wrong answers a case each make the reference use 50 digits.
 constexpr int64_t k_null_cols = int64_t{1} << 16;
-constexpr int k_usual_quota = 15;  // rows of one element, of equal logits or with a NaN have an answer one can guess
+constexpr int k_usual_quota = 15;  // the answer for rows of one element, of equal logits or with a NaN can be guessed
 
 quota quota_of(std::string_view op, std::string_view property) {
   const std::pair<std::string_view, std::string_view> names[] = {{op, property}, {"", property}, {op, ""}};
@@ -75,7 +74,7 @@ quota quota_of(std::string_view op, std::string_view property) {
   return {op, property, k_usual_quota, "rows of one element, of equal logits or with a NaN can be guessed"};
 }
 
-// `pass` if any null kernel passes the case; its name is then the variant that ran.
+// `pass` if any null kernel passes the case; the variant that ran then has its name.
 case_report try_null_kernels(const trial_case& c) {
   case_report report;
   for (const std::string_view kind : k_null_kernels) {
@@ -131,7 +130,7 @@ null_kernel_plan plan_of(const verify_options& o, const std::vector<target>& tar
   return plan;
 }
 
-// Prints a line for each property and adds it to `list`; returns whether every quota is met.
+// Prints a line for each property and adds it to `list`; returns true if every quota is met.
 bool print_guesses(const null_kernel_plan& plan, const run_result_set& results, nlohmann::json& list) {
   fmt::print("{:<12} {:<30} {:>6} {:>8} {:>6}  {}\n", "operator", "property", "cases", "guessed", "quota", "by");
   bool met = true;

@@ -7,7 +7,7 @@
 
 namespace warpcheck::cli {
 
-// Runs every case that `verify` would generate for the emulated device with the null kernels. Exit code 1 if they pass
+// Runs every case that `verify` would generate for the emulated device with the null kernels. Returns 1 if they pass
 // more of a property's cases than its quota.
 int null_kernels(const verify_options& options);
 

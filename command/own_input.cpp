@@ -33,13 +33,13 @@ bool is_tensor_of(const std::vector<std::string>& ops, const std::string& name) 
   });
 }
 
-// Where the value of NAME=VALUE begins; 0 if there is no name.
+// Returns where the value of NAME=VALUE begins; 0 if there is no name.
 size_t value_begin(const std::string& text) {
   const size_t equals = text.find('=');
   return equals != std::string::npos && equals > 0 && text.find('/') > equals ? equals + 1 : 0;
 }
 
-// Of an archive all arrays, each with its name.
+// Replaces an archive by all its arrays, each with its name.
 std::vector<std::string> without_archives(const std::vector<std::string>& given) {
   std::vector<std::string> all;
   for (const std::string& text : given) {
@@ -88,7 +88,7 @@ void name_file(tensor_spec& t, const std::string& path, const std::string& sha25
   t.fill.sha256 = sha256;
 }
 
-// The element types of rows that a property of one of the operators judges.
+// Returns the element types of rows that properties of the operators judge.
 std::vector<dtype> types_of_rows(const std::vector<std::string>& ops) {
   std::vector<dtype> types;
   for (const property& p : all_properties())
@@ -131,7 +131,7 @@ trial_case call_of_inputs(const std::vector<named_file>& files, const std::map<s
   return std::move(call.c);
 }
 
-// The first given tensor or scalar of which the reduced case has less, or "".
+// Returns the first given tensor or scalar that the reduced case lacks, or "".
 std::string what_was_taken(const trial_case& whole, const trial_case& reduced) {
   for (const tensor_spec& t : whole.tensors)
     if (const tensor_spec* const left = reduced.find(t.name); t.is_input && (!left || left->shape != t.shape))

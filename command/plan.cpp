@@ -31,17 +31,17 @@ bool has_case(const property& p, const target& t, uint64_t seed) {
 
 namespace {
 
-// True if the case is one of millions of elements, and the run is to be quick.
+// True if the case has millions of elements and the run should be quick.
 bool is_giant(const trial_case& c, const target& t) {
   constexpr int64_t k_giant = int64_t{1} << 22;
   return t.size == 0 && t.device != "cuda" && c.elements() >= k_giant;
 }
 
-// Cases of the property; where launches may differ, only the first of a case is compared.
+// Makes the cases of the property; if launches may differ, only the first of a case is compared.
 std::function<trial_case(int64_t index, int64_t attempt)> maker_of(const run_request& r, const property& p,
                                                                    const target& t) {
   return [&p, t, seed = r.seed, is_free = r.given.accepts_nondeterminism](int64_t index, int64_t attempt) {
-    constexpr int64_t k_most_draws = 64;  // generators that go by the index have small cases beside the giants
+    constexpr int64_t k_most_draws = 64;  // generators that stratify have small cases, too
     trial_case c = generate_case(p, t, seed, index, attempt);
     for (int64_t more = 1; is_giant(c, t) && more < k_most_draws; ++more)
       c = generate_case(p, t, seed, index + more, attempt);
@@ -50,8 +50,8 @@ std::function<trial_case(int64_t index, int64_t attempt)> maker_of(const run_req
   };
 }
 
-// Why a property with cases is left out all the same, or "". On the host every element costs a kernel's thread, its
-// reference and a few copies.
+// Returns why a property with cases is left out nevertheless, or "". On the host every element costs a kernel's thread,
+// its reference and a few copies.
 std::string too_large(const property& p, const target& t, uint64_t seed) {
   if (!is_giant(generate_case(p, t, seed, 0), t)) return "";
   return fmt::format("its cases have millions of elements, which --size quick leaves out on device {}", t.device);
@@ -59,7 +59,7 @@ std::string too_large(const property& p, const target& t, uint64_t seed) {
 
 struct asked_target {
   target t;
-  bool hangs;  // a call that asked for its offer took too long
+  bool hangs;  // a call of the questions about its offer took too long
 };
 
 std::string why_left_out(const property& p, const target& t, uint64_t seed) {
@@ -75,7 +75,7 @@ std::string why_left_out(const property& p, const target& t, uint64_t seed) {
   return fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
 }
 
-// Takes the jobs from `jobs` whose candidate lacks what their checks need.
+// Removes the jobs from `jobs` whose candidate lacks what their checks need.
 void take_unmet(const run_request& r, std::vector<planned_job>& jobs, left_out_properties& left_out) {
   std::vector<planned_property> asked;
   for (const planned_job& j : jobs)
@@ -98,7 +98,7 @@ bool leave_out_unwanted(const std::vector<unwanted_property>& unwanted, const pr
   return left_out.count(p.op + "/" + p.name) > 0;
 }
 
-// The operator's properties that the user asks for, in their order.
+// The operator's properties that the user selected, in their order.
 std::vector<const property*> chosen_properties(const run_request& r, const std::string& op,
                                                left_out_properties& left_out) {
   std::vector<const property*> chosen;
@@ -110,14 +110,14 @@ std::vector<const property*> chosen_properties(const run_request& r, const std::
   return chosen;
 }
 
-// True if the property is one of this element type, and the user asks for the type.
+// True if the property has this element type and the user selected the type.
 bool is_asked_in(const run_request& r, const property& p, dtype type) {
   return std::find(p.types.begin(), p.types.end(), type) != p.types.end() &&
          (r.dtypes.empty() || std::find(r.dtypes.begin(), r.dtypes.end(), type) != r.dtypes.end());
 }
 
-// The candidate's element types that a chosen property will judge, each with what the candidate offers to it. A type of
-// which it offers nothing is left out if it offers another.
+// The candidate's element types that a selected property judges, each with the candidate's offer for it. A type without
+// any offer is left out if there is another one.
 std::vector<asked_target> asked_targets(const run_request& r, const std::string& op,
                                         const std::vector<const property*>& chosen, const own_input& input) {
   std::vector<asked_target> targets, refused;

@@ -11,9 +11,9 @@
 namespace warpcheck::cli {
 
 struct program {
-  std::vector<std::string> arguments;  // the first one its name, looked for in PATH
+  std::vector<std::string> arguments;  // the first one is its name, searched in PATH
   int input = -1, output = -1;         // its stdin, and its stdout and stderr; -1: this process's
-  std::string_view without = {};       // a variable of the environment that it does not get
+  std::string_view without = {};       // a variable of the environment that is removed
 };
 // Starts the program. Returns 0, or errno if it cannot be started.
 int start(const program& p, pid_t& child);

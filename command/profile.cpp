@@ -33,7 +33,7 @@ const property& first_property(const std::string& op) {
 
 trial_case fixed_case(const property& p, const target& t, int64_t index) {
   trial_case c = generate_case(p, t, k_seed, index);
-  // Every schedule gives the same bits (other properties see to that): one is enough.
+  // Every schedule gives the same bits (other properties check that), so one is enough.
   c.knobs.erase("launch");
   if (t.device == "emulated") {
     c.knobs["schedule"] = "fair";
@@ -145,12 +145,12 @@ std::vector<std::string> worsened(const error_profile& golden, const error_profi
     if (!variants && !name.ends_with(" *")) continue;
     const auto found = measured.entries.find(name);
     if (found == measured.entries.end()) {
-      // A dtype that another candidate does not offer is none of its errors.
+      // A dtype that another candidate does not offer is not an error.
       if (variants) sentences.push_back(fmt::format("{} {}: no case reached it", golden.op, name));
       continue;
     }
     const error_profile::entry& is = found->second;
-    // Accepted with <=, so that a NaN is no match.
+    // Accepted by <=, so that a NaN fails.
     if (!(is.max <= was.max))
       sentences.push_back(
           fmt::format("{} {}: the largest error / bound was {:.6f} and is {:.6f}", golden.op, name, was.max, is.max));

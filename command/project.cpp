@@ -29,7 +29,7 @@ constexpr const char* k_project = "warpcheck.toml";
 constexpr const char* k_operator = "operator";
 using trial_words = std::vector<std::string>;
 
-// Where a value stands, for a sentence about it.
+// The place of a value, for a message about it.
 std::string line_of(const std::string& file, const toml::node& node, std::string_view key) {
   return fmt::format("{}:{}: {}", file, node.source().begin.line, key);
 }
@@ -49,7 +49,7 @@ std::vector<std::string> value_texts(const toml::node& node, const std::string& 
   return texts;
 }
 
-// Every trial once for each of the values, with the words that `words_of` makes of it.
+// Repeats every trial for each of the values, with the words that `words_of` makes of it.
 template <class WordsOf>
 void multiply(std::vector<trial_words>& trials, const std::vector<std::string>& values, WordsOf&& words_of) {
   std::vector<trial_words> all;
@@ -73,7 +73,7 @@ void add_key(std::vector<trial_words>& trials, const std::string& key, const tom
     return;
   }
   const std::vector<std::string> values = value_texts(node, place);
-  // `--key=value` for all: a value may begin with a dash.
+  // Always `--key=value`, because a value may begin with a dash.
   if (option->get_items_expected_max() == 1) {
     multiply(trials, values, [&](const std::string& v) { return trial_words{"--" + key + "=" + v}; });
   } else {
@@ -100,7 +100,7 @@ std::vector<trial_words> trials_of(const toml::table& kernel, const toml::table&
   return trials;
 }
 
-// Two trials that write the same file would leave one result.
+// Two trials that write the same file would leave only one result.
 void require_own_files(const std::vector<trial_words>& trials, const std::string& file) {
   std::set<std::string> seen;
   for (const trial_words& t : trials)

@@ -94,7 +94,7 @@ std::string hexadecimal_of(Number n, size_t bytes) {
   return hexadecimal(std::as_bytes(std::span(&n, 1)).first(bytes));
 }
 
-// The bytes of a number for a parameter, low byte first; empty: it is none.
+// The bytes of a number for a parameter, low byte first; empty if the text is no number.
 std::string number_bytes(const ptx_variable& p, const std::string& text) {
   const size_t bytes = p.bytes();
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
@@ -292,7 +292,7 @@ std::vector<std::string> ptx_launches::differences() const {
     if (!a.expected) continue;
     const std::vector<std::byte> bytes = bytes_after(a);
     std::error_code ignored;
-    std::filesystem::remove(a.after->path, ignored);  // the next run's are its own
+    std::filesystem::remove(a.after->path, ignored);  // the next run makes a new one
     const size_t size = size_of(a.content.type);
     size_t count = 0, first = 0;
     for (size_t k = 0; size * k < bytes.size(); ++k) {

@@ -1,5 +1,5 @@
-// The launches of a PTX module's kernels, as the options of `warpcheck run-emulated` name them: arrays from .npy files
-// or without values, kernels with their shapes and arguments, and files for what the arrays hold at the end.
+// The launches of a PTX module's kernels, as options of `warpcheck run-emulated` describe them: arrays from .npy files
+// or without values, kernels with their shapes and arguments, and files for the final contents of arrays.
 #pragma once
 
 #include <memory>
@@ -16,20 +16,20 @@ namespace warpcheck::cli {
 
 class ptx_launches {
  public:
-  // usage_error for options that do not fit the module.
+  // Throws usage_error for options that do not fit the module.
   ptx_launches(const run_emulated_options& options, const ptx_module& module);
 
   // The arguments of the module's program (simt/import/ptx_program.hpp).
   const std::vector<std::string>& arguments() const { return arguments_; }
-  // A sentence on each array that a finished run left with other bits than expected.
+  // Returns a sentence on each array that a finished run left with other bits than expected.
   std::vector<std::string> differences() const;
-  // Writes the arrays that the user asked for, as the last run left them.
+  // Writes the requested arrays as the last run left them.
   void write_arrays() const;
 
  private:
   struct device_array {
     std::string name;
-    engine::npy_array content;  // without bytes: nobody has written it
+    engine::npy_array content;  // without bytes: not yet written
     std::unique_ptr<removed_file> before, after;
     std::string written_to;
     std::optional<engine::npy_array> expected;

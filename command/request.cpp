@@ -97,8 +97,8 @@ std::vector<unwanted_property> unwanted_properties(const verify_options& o, cons
 }
 
 int workers_for(const verify_options& o, const std::string& device) {
-  // On a GPU most of a case's time is the reference's on the host, so several workers pay; each holds a CUDA context of
-  // about half a gigabyte, so not one per core.
+  // On a GPU most of a case's time is the reference's on the host, so several workers help. Each holds a CUDA context
+  // of about half a gigabyte, so there is not one per core.
   constexpr int k_cuda_workers = 8;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   if (o.workers != 0 || device != "cuda") return o.workers;

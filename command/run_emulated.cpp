@@ -39,9 +39,8 @@ using engine::environment_error;
 using engine::usage_error;
 using engine::verdict;
 
-// The library's interface. The symbol is main's own: the program keeps its main, with the return value that C++
-// implies. An exception that it does not catch ends the program there, with the words that the program's own library
-// has for it.
+// The library's interface. The symbol replaces main's: the program keeps its main, with the return value that C++
+// implies. An exception that it does not catch ends the program there, with the message of the program's own library.
 constexpr const char* k_epilogue = R"(
 extern "C" int simt_import_main(int, char**) __asm__("main");
 extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt_import_options* options, int argc,
@@ -62,7 +61,7 @@ struct run_trace {
   bool operator==(const run_trace&) const = default;
 };
 
-// A record that survives the process that writes it: the last words of the program's process before it dies or exits.
+// A record that survives the process that writes it: the last data of the program's process before it dies or exits.
 class shared_record {
  public:
   shared_record() : lines_(memfd_create("record", MFD_CLOEXEC)) {
@@ -88,7 +87,7 @@ class shared_record {
     if (pwrite(lines_, line.data(), line.size(), page_->written) != static_cast<ssize_t>(line.size())) std::abort();
     page_->written += static_cast<off_t>(line.size());
   }
-  // The process ends of its own accord, after this.
+  // Marks that the process ends by itself after this.
   void end(int exit_status) { page_->exit_status = exit_status; }
 
   std::string text() const {
@@ -97,7 +96,7 @@ class shared_record {
   }
   unsigned long long* trace() { return page_->trace; }
   unsigned long long* launches() { return &page_->launches; }
-  // Empty where the process has died.
+  // Empty if the process has died.
   std::optional<int> exit_status() const { return page_->exit_status; }
 
  private:
@@ -119,18 +118,18 @@ struct hazard {
 struct program_run {
   std::string schedule;
   std::string result = "pass";  // a verdict's name
-  run_trace trace;              // of a library that follows its control
-  std::vector<hazard> hazards;  // those that are known, and benign ones, count for no verdict
+  run_trace trace;              // of a library that traces its control flow
+  std::vector<hazard> hazards;  // known and benign ones do not change the verdict
   std::vector<std::string> notes;
-  std::vector<std::string> approximated;  // constructs that ran and whose results are not a GPU's to the bit
-  bool is_every_schedule = false;         // proven: the launches have this outcome under each
-  std::vector<std::string> choices;       // what of the launches depends on the schedule
-  std::string explored;                   // how many classes of schedules ran; empty: not asked for
+  std::vector<std::string> approximated;  // constructs that ran and whose results differ from a GPU's
+  bool is_every_schedule = false;         // proven: the launches have this outcome under each schedule
+  std::vector<std::string> choices;       // what the launches' results may depend on
+  std::string explored;                   // the number of classes of schedules that ran; empty: not requested
   std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
   int exit_status = 0;
 };
 
-// A finding that the user knows: its kind, one of its places as reports write them, and why it may stay.
+// A finding that the user knows: its kind, one of its places as in reports, and the reason to keep it.
 struct suppression {
   std::string kind, place, reason;
 };
@@ -172,7 +171,7 @@ std::string reason_of(const hazard& h, const std::vector<suppression>& known) {
   return "";
 }
 
-// Severity of a hazard's kind; kinds that are no verdict of their own lie with out_of_bounds.
+// Severity of a hazard's kind; kinds that are no verdict themselves count as out_of_bounds.
 verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
 
 std::vector<std::string> schedules_of(const run_emulated_options& o) {
@@ -196,12 +195,12 @@ std::vector<std::string> schedules_of(const run_emulated_options& o) {
 
 struct program_request {
   std::string library, schedule;
-  bool traced = false;    // the library follows its control
-  std::string disturbed;  // the approximated construct that gives other values; empty: none
-  int output = -1;        // where the program's output goes, if anywhere
+  bool traced = false;    // the library traces its control flow
+  std::string disturbed;  // the approximated construct that returns other values; empty: none
+  int output = -1;        // descriptor for the program's output, if any
 };
 
-// The part of the program's process: loads the library and runs main().
+// Runs in the program's process: loads the library and calls main().
 void run_main(const program_request& request, const run_emulated_options& o, shared_record& record) {
   const std::string& library = request.library;
   if (const std::string problem = engine::emulated_problem(); !problem.empty())
@@ -243,8 +242,8 @@ void run_main(const program_request& request, const run_emulated_options& o, sha
   record.end(run(&options, static_cast<int>(words.size()), argv.data()));
 }
 
-// The same in a thread of its own. Its heap is new, and lies where that of the last such run lay, whatever this process
-// has allocated in between: equal runs then access equal addresses.
+// The same in a separate thread. Its heap is new and lies at the address of the last such run's heap, whatever this
+// process has allocated in between, so that equal runs access equal addresses.
 void run_main_in_new_heap(const program_request& request, const run_emulated_options& o, shared_record& record) {
   const std::function<void()> body = [&] { run_main(request, o, record); };
   pthread_attr_t attributes;
@@ -259,7 +258,7 @@ void run_main_in_new_heap(const program_request& request, const run_emulated_opt
 // Lines of a PTX module and where they come from: "FILE.ptx:LINE", "FILE:LINE".
 using line_origins = std::map<std::string, std::string, std::less<>>;
 
-// "./a.cu:3" is the user's "a.cu:3". Behind a line of a PTX module stands the line of its source.
+// "./a.cu:3" becomes the user's "a.cu:3". The line of its source follows a line of a PTX module.
 std::string tidy(const std::string& text, const line_origins& origins) {
   static const std::regex here(R"((^|[ (])\./)"), line(R"([^ /(]+\.ptx:[0-9]+)");
   std::string plain = std::regex_replace(text, here, "$1"), all;
@@ -324,7 +323,7 @@ program_run run_once(const program_request& request, const run_emulated_options&
   return r;
 }
 
-// Two reports of the same kind about the same source lines are one finding, whichever threads showed it.
+// Two reports of the same kind about the same source lines are one finding, whichever threads caused it.
 std::string identity(const hazard& h) {
   static const std::regex place(R"([^ ]+:[0-9]+)");
   std::string key = h.kind;
@@ -353,8 +352,8 @@ std::vector<std::string> unsupported_of(const std::vector<program_run>& runs) {
   return all;
 }
 
-// The schedules that are left after a run that came to a construct which is not modelled: none. But a kernel that waits
-// for the host may wait in vain, which work shows that is done as late as CUDA allows.
+// The schedules that are left after a run that reached a construct which is not modelled: none. Exception: a kernel
+// that waits for the host may wait in vain, which shows if work is done as late as CUDA allows.
 std::deque<std::string> left_after(const program_run& run, const std::deque<std::string>& left) {
   const bool waits_for_host = std::any_of(run.unsupported.begin(), run.unsupported.end(), [](const std::string& what) {
     return what.starts_with("a kernel that waits for the host");
@@ -397,10 +396,10 @@ void print_choices(const program_run& r) {
     fmt::print("every schedule: not proven; it may depend on {}\n", fmt::join(r.choices, "; "));
 }
 
-// A construct that ran and whose results are not a GPU's to the bit.
+// A construct that ran and whose results differ from a GPU's.
 struct approximation {
   std::string what;
-  std::string reached;  // where its values went; empty: nobody looked
+  std::string reached;  // where its values went; empty: not traced
 };
 
 std::vector<approximation> approximations_of(const std::vector<program_run>& runs) {
@@ -412,8 +411,8 @@ std::vector<approximation> approximations_of(const std::vector<program_run>& run
   return all;
 }
 
-// Where the values of each went: the program runs once more for each, with values far from its own in their place
-// (simt/import/trace.hpp), and is compared with itself. Two equal runs must be equal for that.
+// Finds where the values of each construct went: the program runs once more for each, with values far from its own in
+// their place (simt/import/trace.hpp), and is compared with the original. This needs two equal runs to be equal.
 void follow(std::vector<approximation>& all, import_request request, const std::string& schedule,
             const run_emulated_options& o, shared_record& record) {
   request.flavour = "plain";
@@ -423,7 +422,7 @@ void follow(std::vector<approximation>& all, import_request request, const std::
     again.library = import_library(toolchain::load(), request);
   } catch (const interrupted&) {
     throw;
-  } catch (const std::runtime_error& e) {  // the program itself has compiled and run, so this is no fault of it
+  } catch (const std::runtime_error& e) {  // the program itself has compiled and run, so this is not its error
     for (approximation& a : all) a.reached = "unknown where to: the program does not compile with the trace";
     fmt::print(stderr, "warpcheck: --no-trace leaves out what failed here: {}\n", e.what());
     return;
@@ -446,7 +445,7 @@ void follow(std::vector<approximation>& all, import_request request, const std::
   }
 }
 
-// What of the runs a GPU would have done to the bit.
+// Prints the results of the runs that differ from a GPU's.
 void print_fidelity(const std::vector<approximation>& all) {
   std::vector<std::string> words;
   for (const approximation& a : all)
@@ -491,13 +490,13 @@ import_request import_request_of(const run_emulated_options& o) {
   request.epilogue = k_epilogue;
   request.defines = o.defines;
   request.includes = o.includes;
-  // Our headers need C++17; the compilers of this build call C++23 by its older name.
+  // Our headers need C++17; the compilers of this build use the older name of C++23.
   request.standard = o.standard == "c++23" ? "c++2b" : o.standard == "c++20" ? o.standard : "c++17";
   request.needs_main = true;
   return request;
 }
 
-// What a file that is a PTX module has beside a program.
+// The further data of a file that is a PTX module.
 struct ptx_part {
   std::optional<ptx_launches> launches;
   line_origins origins;
@@ -552,7 +551,7 @@ int run_emulated(const run_emulated_options& given) {
     const std::string schedule = left.front();
     left.pop_front();
     const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), schedule));
-    // The output of one run stands for all: runs differ in schedule only.
+    // The output of one run stands for all, because runs differ in schedule only.
     const bool first = runs.empty();
     runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record, ptx.origins));
     if (ptx.launches && first) ptx.launches->write_arrays();

@@ -19,13 +19,13 @@ struct run_emulated_options {
   std::vector<std::string> arguments;                          // of the program
   std::vector<std::string> launches, arrays, writes, expects;  // of a PTX module (ptx_launches.hpp)
   std::string json;
-  double timeout = 60;                  // seconds per run
-  uint64_t step_limit = 200'000'000;    // scheduler steps in which no thread of a launch ends: then it is a livelock
-  std::string volatile_as = "relaxed";  // or "plain": volatile accesses race as others do
-  bool quiet = false;                   // do not show what the program prints
-  bool keep_going = false;  // go on after findings: a race ends no launch, and a launch that ends no program
-  bool no_trace = false;    // name what is approximated, and do not look where its values go
-  std::string suppress;     // a file of known findings; empty: none. It keeps going, too
+  double timeout = 60;                // seconds per run
+  uint64_t step_limit = 200'000'000;  // a launch in which no thread ends during this many scheduler steps is a livelock
+  std::string volatile_as = "relaxed";  // or "plain": volatile accesses race like any others
+  bool quiet = false;                   // hides the output of the program
+  bool keep_going = false;              // continues after findings: a race ends no launch, and a launch ends no program
+  bool no_trace = false;                // names the approximated constructs without tracing their values
+  std::string suppress;                 // a file of known findings; empty: none. It implies keep_going
 };
 int run_emulated(const run_emulated_options& options);
 

@@ -32,10 +32,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a path of an output names, behind its links.
+// The file behind an output's path, with links resolved.
 struct destination {
-  fs::path path;             // no link, and not there yet where nothing is
-  int descriptor = -1;       // of this process, which /dev/stdout and /dev/fd/N name
+  fs::path path;             // without links; may not exist yet
+  int descriptor = -1;       // of this process, if the path is /dev/stdout or in /dev/fd
   bool replaceable = false;  // a regular file or nothing: not a device, a FIFO or a descriptor
 };
 
@@ -59,16 +59,16 @@ destination destination_of(const std::string& path) {
   return d;
 }
 
-// Opens what is no regular file; nullptr and errno where that fails.
+// Opens a file that is not regular; returns nullptr and sets errno on failure.
 FILE* open_in_place(const std::string& path, const destination& to) {
-  std::fflush(stdout);  // its text comes first, where the descriptor is stdout
+  std::fflush(stdout);  // earlier text must come first if the descriptor is stdout
   const int fd = to.descriptor >= 0 ? dup(to.descriptor) : open(path.c_str(), O_WRONLY | O_CLOEXEC);
   return fd < 0 ? nullptr : fdopen(fd, "wb");
 }
 
 volatile sig_atomic_t g_interrupted = 0;
 
-// The GPUs that CUDA_VISIBLE_DEVICES leaves to this process, else all that the driver lists.
+// The GPUs that CUDA_VISIBLE_DEVICES leaves to this process, or all that the driver lists.
 std::vector<std::string> visible_gpus() {
   std::vector<std::string> names;
   if (const char* chosen = std::getenv("CUDA_VISIBLE_DEVICES"); chosen && *chosen) {
@@ -88,7 +88,7 @@ std::vector<std::string> visible_gpus() {
 }
 
 std::vector<std::string>& spread_gpus() {
-  static std::vector<std::string> names;  // as CUDA_VISIBLE_DEVICES has them; empty unless `cuda:all` was asked for
+  static std::vector<std::string> names;  // as in CUDA_VISIBLE_DEVICES; empty unless `cuda:all` was requested
   return names;
 }
 
@@ -139,7 +139,7 @@ std::string resolve_device(const std::string& asked, std::string& note) {
   std::string device = asked;
   if (device == "cuda:all") {
     if (spread_gpus().empty()) spread_gpus() = visible_gpus();
-    // A process that sees one GPU starts sooner than one that sees all.
+    // A process that sees one GPU starts faster than one that sees all.
     choose_gpu(0);
     device = "cuda";
   }
@@ -147,7 +147,7 @@ std::string resolve_device(const std::string& asked, std::string& note) {
     const std::string number = device.substr(5);
     if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos)
       throw usage_error(fmt::format("device: '{}' does not name a GPU; write cuda:0, cuda:1, ... or cuda:all", asked));
-    // The children see one GPU, and it is number 0 for them.
+    // The children see one GPU, which has number 0 for them.
     setenv("CUDA_VISIBLE_DEVICES", number.c_str(), 1);
     device = "cuda";
   }
@@ -181,7 +181,7 @@ void choose_gpu(int worker) {
 
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op,
                                         const std::string& device) {
-  const double patience_seconds = device == "cuda" ? 60 : 20;  // without a GPU's context it is there in moments
+  const double patience_seconds = device == "cuda" ? 60 : 20;  // without a GPU's context it takes moments
   const std::string answer = ask_child(
       [&] {
         nlohmann::json list = nlohmann::json::array();

@@ -20,7 +20,7 @@ struct interrupted : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// While it lives, `handler` gets SIGINT and SIGTERM.
+// Sends SIGINT and SIGTERM to `handler` while it exists.
 class signal_handler {
  public:
   explicit signal_handler(void (*handler)(int));
@@ -43,18 +43,18 @@ class interrupt_watch {
   signal_handler handler_;
 };
 
-// Runs `question` in a forked child and returns its answer: a candidate library that crashes while it loads, and the
-// CUDA context that loading may create, never reach this process. Errors of the child are thrown again here. A child
-// that takes longer than `patience_seconds` counts as hung; a CUDA context needs less than the default.
+// Runs `question` in a forked child and returns its answer, so that a candidate library that crashes while it loads,
+// and the CUDA context that loading may create, never reach this process. Errors of the child are thrown again here. A
+// child that takes longer than `patience_seconds` counts as hung; a CUDA context needs less than the default.
 std::string ask_child(const std::function<std::string()>& question, std::string_view what,
                       double patience_seconds = 60);
 
-// `auto` becomes cuda where a GPU is usable, else emulated; `cuda:N` selects GPU N for this process and its children.
-// `note` gets one sentence on the choice. Throws environment_error if a device that was requested by name is missing.
-// `cuda:all` is all GPUs that CUDA_VISIBLE_DEVICES leaves, else all that nvidia-smi lists: workers spread over them
-// (choose_gpu), and this process and its other children use the first.
+// `auto` becomes cuda if a GPU is usable, otherwise emulated; `cuda:N` selects GPU N for this process and its children.
+// `cuda:all` is all GPUs that CUDA_VISIBLE_DEVICES leaves, or all that nvidia-smi lists: workers spread over them
+// (choose_gpu), and this process and its other children use the first. `note` gets one sentence on the choice. Throws
+// environment_error if a device that was requested by name is missing.
 std::string resolve_device(const std::string& asked, std::string& note);
-// GPUs that `cuda:all` spreads workers over; else 1.
+// Returns the number of GPUs that `cuda:all` spreads workers over; 1 otherwise.
 int gpus_in_use();
 // Lets this process, worker number `worker` of a run, use GPU `worker` modulo gpus_in_use(). Without `cuda:all` it does
 // nothing.
@@ -63,7 +63,7 @@ void choose_gpu(int worker);
 // Returns the candidate's offer, asked in a child process.
 std::vector<engine::target> ask_targets(const std::string& candidate, const std::string& op, const std::string& device);
 
-// A file of this process's own, gone with the object.
+// A file of this process that is removed with the object.
 struct removed_file {
   explicit removed_file(std::string p) : path(std::move(p)) {}
   removed_file(const removed_file&) = delete;
@@ -72,22 +72,23 @@ struct removed_file {
   const std::string path;
 };
 
-// Writes the whole text. A regular file, a link's target too, is replaced through a temporary file and rename, so that
-// a reader or a full disk never sees half of it; a device, a FIFO or a descriptor of this process is written as it is.
+// Writes the whole text. A regular file, also the target of a link, is replaced through a temporary file and rename, so
+// that a reader or a full disk never sees half of it; a device, a FIFO or a descriptor of this process is written
+// directly.
 void write_file(const std::string& path, const std::string& text);
 
-// Asked before a run whose result goes there: usage_error for an empty path, environment_error where write_file has no
-// folder, no permission or no file to write.
+// Called before a run whose result goes to the path. Throws usage_error for an empty path, environment_error if
+// write_file would find no folder, no permission or no file to write.
 void check_writable(const std::string& path);
 
 // The operators of the tree that this build was configured without (WARPCHECK_ONLY).
 std::vector<std::string> operators_left_out();
 
-// Returns the line of `list` that names the operators missing from a partial build, and how to add them; "" for a whole
-// build.
+// Returns the line of `list` that names the operators missing from a partial build, and how to add them; "" for a
+// complete build.
 std::string left_out_text(const std::vector<std::string>& left_out);
 
-// The sentence for an operator that does not exist, or is not part of this build.
+// Returns the sentence for an operator that does not exist, or is not part of this build.
 std::string unknown_operator(const std::string& op, const std::vector<std::string>& left_out = operators_left_out());
 
 // Parses a 64-bit seed or "random".

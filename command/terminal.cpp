@@ -20,7 +20,7 @@ constexpr std::string_view k_green = "\x1b[32m", k_red = "\x1b[1;31m", k_plain =
 
 bool g_has_color = false;
 std::atomic<bool> g_is_waiting = false;  // true while a progress_line has the terminal
-std::atomic<bool> g_is_shown = false;    // true while there is text of it
+std::atomic<bool> g_is_shown = false;    // true while its text is visible
 
 std::string painted(std::string_view text, std::string_view color) {
   return g_has_color && !text.empty() ? fmt::format("{}{}{}", color, text, k_plain) : std::string(text);
@@ -30,7 +30,7 @@ bool is_failure(std::string_view verdict) {
   return verdict != "pass" && verdict != "skipped" && verdict != "unsupported" && !verdict.starts_with("not ");
 }
 
-// By write(2), which holds no lock that a forked child could miss.
+// Uses write(2), which has no lock that a forked child could miss.
 void write_to_terminal(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
@@ -69,7 +69,7 @@ std::string colored_failure(std::string_view report) {
 
 progress_line::progress_line(std::string text) : text_(std::move(text)) {
   if (!isatty(STDERR_FILENO) || g_is_waiting.exchange(true)) return;
-  // Signals are for the thread that waits.
+  // Blocks signals, which are for the waiting thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -18,14 +18,14 @@ void use_color(std::string_view when);
 // The text in green, or in bold red; the text itself without colours.
 std::string in_green(std::string_view text);
 std::string in_red(std::string_view text);
-// A verdict in the colour of its worth: green for pass, red for what is a failure, plain for what was not run.
+// A verdict in colour: green for pass, red for a failure, plain for a case that did not run.
 std::string colored_verdict(std::string_view verdict);
-// A report of a failure whose first words, up to the verdict, are red.
+// A report of a failure with its first words, up to the verdict, in red.
 std::string colored_failure(std::string_view report);
 
 // A line on standard error that names what the command waits for. It appears after two seconds, counts the seconds, and
-// is gone with the object. If standard error is no terminal, nothing is printed. One object is shown at a time: another
-// that is made meanwhile waits in silence.
+// is removed with the object. If standard error is no terminal, nothing is printed. Only one object is shown at a time;
+// another one that is made meanwhile stays hidden.
 class progress_line {
  public:
   explicit progress_line(std::string text);
@@ -45,7 +45,7 @@ class progress_line {
   std::thread thread_;
 };
 
-// Erases the line that a progress_line shows, before other text; it comes back within a second.
+// Erases the line of a progress_line before other text is printed; it appears again within a second.
 void erase_progress_line();
 
 }  // namespace warpcheck::cli

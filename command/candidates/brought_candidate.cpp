@@ -30,7 +30,7 @@ void add_source_options(CLI::App* command, source_request& s, CLI::Option* of_so
       ->needs(of_source);
 }
 
-// Files that hold a CUDA source: `--source FILE.py --entry NAME` with the name that they all have.
+// Options for files that contain a CUDA source: short for `--source FILE.py --entry NAME` with their fixed name.
 void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_source) {
   const auto add = [&](const std::string& option, const std::string& entry, const std::string& what) {
     const auto take = [&s, entry](const std::string& file) {
@@ -46,7 +46,7 @@ void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_so
       ->excludes(of_kernelbench);
 }
 
-// The forward kernel is compiled as the gradient's is.
+// The forward kernel is compiled in the same way as the gradient's.
 void prepare_forward(const verify_options& o, source_request source, const std::string& forward) {
   const size_t colon = forward.rfind(':');
   if (colon == std::string::npos)
@@ -59,7 +59,7 @@ void prepare_forward(const verify_options& o, source_request source, const std::
   formula_trial::name_forward(op, prepare_source(source, formula_trial::primal_of(op), resolve_device(o.device, note)));
 }
 
-// The plug-ins, which make their operators known, before what describes the operators to a runner.
+// The plug-ins, which define their operators, before the arguments that describe the operators to a runner.
 std::vector<std::string> with_plugins(const std::vector<std::string>& described) {
   std::vector<std::string> words;
   for (const std::string& op : plugin_operators()) words.push_back(plugin_of(op)->path);

@@ -17,7 +17,7 @@ struct brought_candidate {
   std::string forward;  // FILE.cu:ENTRY, the kernel whose gradient `source` computes
   bool is_isolated = true;
 
-  // Compiles or loads it, for the one operator of the options. Peers are isolated, too.
+  // Compiles or loads it for the one operator of the options. Peers are isolated, too.
   void prepare(verify_options& o, bool has_peers = false) const;
 };
 
@@ -26,7 +26,7 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b);
 // `--isolate`, on by default.
 void add_isolation(CLI::App* command, bool& is_isolated);
 
-// The candidate of a case line, in replay and explain: the same for a line whose candidate and device are settled.
+// The candidate of a case line, in replay and explain: the same for a line with a fixed candidate and device.
 void prepare_named(const engine::trial_case& c, bool is_isolated);
 
 }  // namespace warpcheck::cli

@@ -50,7 +50,7 @@ int64_t elements_of(const DLTensor& t) {
   return n;
 }
 
-// The call's tensor for each of the form's, nullptr where there is none; how many the call has more is not looked at.
+// The call's tensor for each tensor of the form, nullptr if there is none. Further tensors of the call are ignored.
 std::vector<const DLTensor*> tensors_of(const form_rule& form, const warpcheck_call& call) {
   std::vector<const DLTensor*> list;
   int32_t inputs = 0, outputs = 0;
@@ -67,7 +67,7 @@ std::pair<int32_t, int32_t> counts_of(const form_rule& form) {
   return {static_cast<int32_t>(inputs), static_cast<int32_t>(form.tensors.size()) - static_cast<int32_t>(inputs)};
 }
 
-// How much of the call is as the form says: the more, the likelier is the form meant.
+// The number of matches between the call and the form; the form with the most is probably the one that is meant.
 int likeness(const form_rule& form, const warpcheck_call& call) {
   const auto [inputs, outputs] = counts_of(form);
   if (call.num_inputs > inputs || call.num_outputs > outputs) return 0;
@@ -128,7 +128,7 @@ class extent_solver {
  public:
   explicit extent_solver(const warpcheck_call& call) : call_(call) {}
 
-  // True if a dimension may have this size, by what is known.
+  // True if the known sizes allow this size for a dimension.
   bool allows(const std::vector<std::string>& factors, int64_t size) const {
     int64_t known = 1;
     for (const std::string& factor : factors)
@@ -141,7 +141,7 @@ class extent_solver {
 
   const std::map<std::string, int64_t>& sizes() const { return of_; }
 
-  // False while the dimension has more than one factor of which nothing is known.
+  // False while more than one factor of the dimension is unknown.
   bool agree(const std::string& tensor, size_t dimension, const std::vector<std::string>& factors, int64_t size) {
     int64_t known = 1;
     const std::string* open = nullptr;
@@ -190,7 +190,7 @@ extent_solver check_shapes(const std::vector<tensor_view>& tensors, const warpch
   }
 }
 
-// An optional tensor without elements is not there where it would have some: an empty list of rows is a list.
+// An optional tensor without elements is absent if the sizes would give it some; an empty list of rows is a list.
 void find_empty(std::vector<tensor_view>& tensors, const std::vector<const DLTensor*>& given,
                 const extent_solver& solver, const warpcheck_call& call) {
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -202,7 +202,7 @@ void find_empty(std::vector<tensor_view>& tensors, const std::vector<const DLTen
   }
 }
 
-// True if an element of one lies in the other; the gaps between rows belong to nobody.
+// True if an element of one lies in the other; gaps between rows belong to neither.
 bool overlap(const tensor_view& a, const tensor_view& b) {
   if (a.is_empty() || b.is_empty()) return false;
   for (int64_t i = 0, j = 0; i < a.rows && j < b.rows;) {
@@ -215,7 +215,7 @@ bool overlap(const tensor_view& a, const tensor_view& b) {
   return false;
 }
 
-// The in-place form: an output in the memory of an input of the same extents that is laid out alike.
+// True for the in-place form: an output in the memory of an input with the same extents and layout.
 bool is_in_place(const tensor_view& out, const tensor_view& in) {
   return in.rule->is_input && in.tensor && out.tensor && out.data == in.data && out.rule->shape == in.rule->shape &&
          out.rows == in.rows && out.cols == in.cols && out.ld == in.ld && out.tensor->ndim == in.tensor->ndim &&
@@ -228,7 +228,7 @@ void check_memory(const std::vector<tensor_view>& tensors) {
     for (const tensor_view* other = tensors.data(); other != &out; ++other)
       require(is_in_place(out, *other) || !overlap(out, *other),
               fmt::format("{} overlaps {}", out.rule->name, other->rule->name));
-    // What is less than a unit of its alignment is no workspace.
+    // A workspace of less than one unit of its alignment counts as none.
     if (is_workspace(out) && !out.is_empty())
       require(reinterpret_cast<uintptr_t>(out.data) % k_workspace_alignment == 0 &&
                   out.cols >= static_cast<int64_t>(k_workspace_alignment),
@@ -240,7 +240,7 @@ double checked_scalar(const scalar_rule& rule, const warpcheck_call& call) {
   const auto given = find_scalar(call, rule.name);
   require(given.has_value(), fmt::format("{} is missing", rule.name));
   const double value = *given;
-  // The largest numbers stand for no limit, which JSON cannot say. A limit refuses NaN.
+  // The largest numbers stand for no limit, because JSON has no infinity. A limit refuses NaN.
   constexpr double k_most = std::numeric_limits<double>::max();
   const bool fits_least = rule.least <= -k_most || value >= rule.least;
   const bool fits_most = rule.most >= k_most || value <= rule.most;

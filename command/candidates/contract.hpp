@@ -15,7 +15,7 @@ namespace warpcheck::cli {
 // The factors of each dimension: names of extents or scalars, and numbers.
 using shape_rule = std::vector<std::vector<std::string>>;
 
-// The shape where a scalar has this value.
+// The shape for one value of a scalar.
 struct other_shape {
   std::string scalar;
   double value = 0;
@@ -24,7 +24,7 @@ struct other_shape {
 struct tensor_rule {
   std::string name;
   bool is_input = true, is_optional = false;
-  uint32_t types = 0;  // that it may have, of warpcheck_dtype_bit; 0: that of the first tensor
+  uint32_t types = 0;  // allowed types, of warpcheck_dtype_bit; 0: that of the first tensor
   shape_rule shape;
   std::vector<other_shape> others;
 };
@@ -32,8 +32,8 @@ struct scalar_rule {
   std::string name;
   double least = 0, most = 0;
   bool is_integer = false;
-  double usual = 0;       // where a call leaves it as it is
-  std::string of_tensor;  // that it is about alone; empty: of the whole call
+  double usual = 0;       // the value unless a call sets it
+  std::string of_tensor;  // the tensor that it belongs to; empty: the whole call
 };
 // One way to call the operator.
 struct form_rule {
@@ -41,7 +41,7 @@ struct form_rule {
   std::vector<scalar_rule> scalars;
 };
 struct contract {
-  std::vector<std::string> extents;  // that a table names
+  std::vector<std::string> extents;  // extents that a table names
   std::vector<form_rule> forms;
 
   // Element types of the first input.
@@ -52,7 +52,7 @@ contract contract_of(const std::string& text);
 
 struct tensor_view {
   const tensor_rule* rule = nullptr;
-  const DLTensor* tensor = nullptr;  // nullptr: not there
+  const DLTensor* tensor = nullptr;  // nullptr: absent
   char* data = nullptr;
   int64_t rows = 0, cols = 0, ld = 0, element = 1;  // all dimensions but the last are rows
 
@@ -71,8 +71,8 @@ bool is_workspace(const tensor_view& v);
 
 // Answers a call with a status and its sentence.
 warpcheck_status answer(warpcheck_call* call, warpcheck_status status, const std::string& message);
-// An operator without variants, called by its contract, as a candidate lists it. `extents` gets the names that it
-// points to, which are the contract's own.
+// An operator without variants that is called by its contract, as an entry of a candidate's table. `extents` gets the
+// names that it points to, which belong to the contract.
 warpcheck_operator operator_of(const contract& c, const char* op, warpcheck_device device, uint32_t dtypes,
                                warpcheck_status (*run)(warpcheck_call*), std::vector<const char*>& extents);
 

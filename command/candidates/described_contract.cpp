@@ -36,7 +36,7 @@ tensor_rule rule_of(const engine::tensor_info& info) {
 contract contract_of(const engine::description& d) {
   constexpr double k_most = std::numeric_limits<double>::max();
   contract c;
-  // For rows only the length, as candidate.h defines it.
+  // For row operators only the length, as candidate.h defines it.
   if (d.find("cols"))
     c.extents = {"cols"};
   else

@@ -28,7 +28,7 @@ const contract& known(const std::string& op) {
                               : cache.emplace(op, contract_of(*engine::find_description(op))).first->second;
 }
 
-// What has been made of an entry when its library was loaded.
+// The data made from an entry when its library was loaded.
 struct loaded_entry {
   std::vector<entry_name> names;  // of its parameters
   std::vector<const char*> extents;
@@ -104,7 +104,7 @@ class argument_list {
     });
   }
 
-  // The parameter of this meaning, a tensor's for input and output alike; -1: there is none.
+  // Returns the parameter of this meaning, for a tensor whether input or output; -1 if there is none.
   int32_t find(entry_meaning meaning, const std::string& of) const {
     for (size_t i = 0; i < names_.size(); ++i) {
       const entry_meaning own = names_[i].meaning == entry_meaning::output ? entry_meaning::input : names_[i].meaning;
@@ -123,7 +123,7 @@ bool has_work(const std::vector<tensor_view>& tensors) {
                      [](const tensor_view& v) { return !v.rule->is_input && !is_workspace(v) && !v.is_empty(); });
 }
 
-// True if the entry is to be called.
+// Fills the values; returns true if the entry must be called.
 bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_entry_value* values) {
   const checked_call checked = check_call(known(entry.op), call);
   argument_list arguments(entry, values);
@@ -135,7 +135,7 @@ bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_en
   return has_work(checked.tensors);
 }
 
-// Element types of the operator's first tensor that the entry takes; all of them where it has another form alone.
+// Element types of the operator's first tensor that the entry accepts; all of them if it only has another form.
 uint32_t listed_types(const warpcheck_entry& entry, const tensor_rule& first) {
   for (int32_t i = 0; i < entry.num_parameters; ++i)
     if (first.name == entry.parameters[i].name) return entry.parameters[i].types & first.types;

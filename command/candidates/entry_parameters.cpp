@@ -35,7 +35,7 @@ bool has_rows(const tensor_rule& t) {
          std::any_of(t.others.begin(), t.others.end(), [](const other_shape& o) { return o.shape.size() > 1; });
 }
 
-// The names as they are gathered, each once.
+// Collects names, each once.
 class name_list {
  public:
   void add(entry_name n) {
@@ -77,7 +77,7 @@ std::string listed(const std::vector<entry_name>& names) {
   return fmt::format("{}", fmt::join(list, ", "));
 }
 
-// The names that a call of this form cannot do without and the entry does not have.
+// The names that a call of this form requires and the entry does not have.
 std::vector<std::string> missing(const engine::description& d, const form_rule& form, const name_list& tensors,
                                  const imported_function& entry) {
   std::vector<std::string> names;
@@ -172,7 +172,7 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
       others += fmt::format("{}ld{}>cols", others.empty() ? "" : ", ", n.of);
   }
   const std::string lacked = lacked_text(d.op, missing);
-  // Without what the forward call left there is no backward call.
+  // The backward call needs the data that the forward call left.
   if (d.split && has("reserve"))
     others += fmt::format("{}{}={}", others.empty() ? "" : ", ", d.split->scalar, d.split->backward);
   return lacked + (lacked.empty() || others.empty() ? "" : ", ") + others;
@@ -180,7 +180,7 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
 
 namespace {
 
-// The parameters' names by the meanings that the user gives them.
+// The parameters' names after the user's renaming.
 imported_function renamed(const imported_function& entry, const std::string& arguments) {
   if (arguments.empty()) return entry;
   imported_function f = entry;

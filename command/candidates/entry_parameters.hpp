@@ -1,6 +1,6 @@
 // Meaning of the parameters of an entry (`--source FILE.cu --entry NAME`), by their names and the operator's
-// description: those of its tensors, "ld" and such a name for the distance of its rows, extents, scalars, "stream", and
-// "reserve" with "reserve_bytes".
+// description: the names of tensors, "ld" with such a name for the distance of its rows, extents, scalars, "stream",
+// and "reserve" with "reserve_bytes".
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ std::string declaration_of(const entry_name& n);
 
 // Returns the traits that a function without these optional tensors and scalars lacks: "bias, alpha!=1".
 std::string lacked_text(const std::string& op, const std::vector<std::string>& names);
-// The same of an entry with these parameters, which also lacks gaps between rows without a distance, and with a
-// reserve a backward pass alone.
+// The same for an entry with these parameters. It also lacks gaps between rows if it has no distance, and with a
+// reserve it lacks a backward pass alone.
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters);
 
 // Returns the meaning of each parameter. Throws usage_error if one has no name or an unknown name, if there is no

@@ -36,12 +36,12 @@ using namespace engine;
 namespace {
 
 constexpr double k_patience_seconds = 20;       // for a question
-constexpr double k_long_patience_seconds = 60;  // where it has a GPU's context to start first
-constexpr double k_patient_cases = 4;           // a question takes no longer than so many cases may
-constexpr double k_most_patience = 10;          // all questions of one process take no longer than so many may
-constexpr int k_most_processes = 8;             // of which all but the last ended at a question
+constexpr double k_long_patience_seconds = 60;  // if the question has to start a GPU's context first
+constexpr double k_patient_cases = 4;           // a question takes at most as long as this many cases may
+constexpr double k_most_patience = 10;          // all questions of one process take at most as long as this many may
+constexpr int k_most_processes = 8;             // all of which except the last ended at a question
 
-// What a child has come to know, kept where its parent sees it however the child ends.
+// Facts that a child found, stored where its parent sees them however the child ends.
 struct shared_notes {
   int64_t question = 0;
   std::chrono::steady_clock::time_point since;  // of the question
@@ -74,7 +74,9 @@ class note_pad {
   shared_notes* notes_;
 };
 
-// "LACKS\nNAME\n...", as a child that asked puts it.
+// Parses "LACKS\
+// NAME\
+// ...", the answer of a child.
 asked_offer parse_answer(std::string_view op, std::string_view text) {
   const std::vector<std::string_view> lines = trimmed_parts(text, '\n');
   asked_offer o{parse_offer(op, lines.front()), {}};
@@ -85,10 +87,10 @@ asked_offer parse_answer(std::string_view op, std::string_view text) {
 
 struct answers {
   offer found;
-  std::optional<std::set<std::string>> answered;  // as in asked_offer; none where one process does not know them all
+  std::optional<std::set<std::string>> answered;  // as in asked_offer; nothing if no single process found all of them
 };
 
-// None where the candidate answered no call at all.
+// Returns nothing if the candidate answered no call at all.
 std::optional<answers> answers_of(const target& t, const std::vector<const property*>& properties,
                                   double timeout_seconds, bool& hangs) {
   const double patience =
@@ -98,7 +100,7 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
   notes.write(0, text_of(t.offered));
   int64_t first = 0;
   for (int i = 0; i < k_most_processes; ++i) {
-    notes.write(notes.question(), notes.text());  // its time begins
+    notes.write(notes.question(), notes.text());  // the question's time begins
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
           const auto o =
@@ -115,12 +117,13 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
     }
     hangs = outcome.stopped;
     if (outcome.finished || outcome.timed_out || outcome.stopped) break;
-    first = notes.question() + 1;  // the question that ended the process is the run's own to judge
+    first = notes.question() + 1;  // the run itself judges the question that ended the process
   }
   return answers{parse_offer(t.op, notes.text()), std::nullopt};
 }
 
-// Optional tensors and choices of the description that are offered, for people: those that a call had, if it is known.
+// The offered optional tensors and choices of the description, for people; only those that occurred in a call, if that
+// is known.
 std::string offered_text(const target& t, const std::optional<std::set<std::string>>& answered) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -171,10 +174,10 @@ namespace {
 
 constexpr int k_cases_of_need = 2;
 
-// In this process.
+// Runs in this process.
 std::string unmet_need(const planned_property& q, uint64_t seed) {
   constexpr int64_t k_draws = 20;
-  // Elements; to judge a wrong long row takes minutes, and asking must not. Some properties have no smaller case.
+  // Elements. To judge a wrong long row takes minutes, too long for a question. Some properties have no smaller case.
   constexpr int64_t k_cheap = 1 << 14, k_costly = 1 << 17;
   std::string need;
   int asked = 0;
@@ -188,7 +191,7 @@ std::string unmet_need(const planned_property& q, uint64_t seed) {
       c.knobs.erase("repeat");
       const case_report r = run_judged(run_case, c, format(c));
       if (r.result != verdict::skipped) return "";
-      // A check passes over a case that has lost what it is about.
+      // A check skips a case that has lost its subject.
       need = r.message.starts_with(k_needs) ? r.message : missing_trait(*q.p, q.t, seed);
     }
     if (asked > 0) break;

@@ -12,8 +12,9 @@ namespace warpcheck::cli {
 
 enum class asking { answered, refused, hung };  // refused: every call was answered by unsupported
 
-// Determines the offer of the target's candidate by its answers to calls of these properties, stores it in the target,
-// and prints it. A built-in candidate offers everything. If a call exceeds the timeout of a case, the questions end.
+// Determines the offer of the target's candidate from its answers to calls of these properties, stores it in the
+// target, and prints it. A built-in candidate offers everything. If a call exceeds the timeout of a case, the questions
+// end.
 asking ask_offer_of(engine::target& t, const std::vector<const engine::property*>& properties, double timeout_seconds);
 
 // A property of a target, with its cases.
@@ -23,7 +24,8 @@ struct planned_property {
   std::function<engine::trial_case(int64_t index)> make;
 };
 // Returns for each property the reason why a candidate with this offer cannot be tested ("needs lengths"), or "". Cases
-// of all are tried in one process, each as long as a case of the run may take; a new process follows one that dies.
+// of all properties are tried in one process, each as long as a case of the run may take; a new process follows one
+// that dies.
 std::vector<std::string> unmet_needs(const std::vector<planned_property>& list, uint64_t seed, double timeout_seconds);
 
 }  // namespace warpcheck::cli

@@ -34,7 +34,7 @@ void* open_library(const std::string& path, int when) {
 }
 
 const plugin_table& table_of(const std::string& path) {
-  // Functions that this warpcheck lacks must not keep the library from saying its version.
+  // Lazy, so that functions that this warpcheck lacks do not keep the library from returning its version.
   void* const handle = open_library(path, RTLD_LAZY);
   const auto get = reinterpret_cast<plugin_get_fn>(dlsym(handle, "warpcheck_plugin_get"));
   const plugin_table* const table = get ? get() : nullptr;
@@ -44,7 +44,7 @@ const plugin_table& table_of(const std::string& path) {
         fmt::format("plugin: '{}' has ABI version {}.{}; this warpcheck supports {}.{}; build it again with this "
                     "warpcheck's headers",
                     path, table->abi, table->layout, k_plugin_abi, plugin_layout()));
-  open_library(path, RTLD_NOW);  // from here on a missing function is an error and not a crash in the middle of a run
+  open_library(path, RTLD_NOW);  // now a missing function is an error here, not a crash in the middle of a run
   return *table;
 }
 
@@ -72,7 +72,8 @@ void check_properties(const operator_plugin& p) {
     throw usage_error(fmt::format("operator {}: its golden data needs its name, known_answers and disagreements", op));
 }
 
-// Its kernels, in libraries beside the plug-in: libNAME.so, libNAME_emulated.so, libNAME_race.so, libNAME_cuda.so.
+// Finds the kernels, in libraries beside the plug-in: libNAME.so, libNAME_emulated.so, libNAME_race.so,
+// libNAME_cuda.so.
 void find_kernels(const std::string& op, const fs::path& path) {
   const auto beside = [&](const char* suffix) {
     const fs::path library = path.parent_path() / fmt::format("{}_{}{}", path.stem().string(), suffix, ".so");

@@ -14,9 +14,10 @@ struct plugin {
   std::string kernel;  // the kernel's file below it
 };
 
-// Loads the library into this process, and with it those forked from it, once a process of its own has shown that it
-// can be loaded. environment_error: no such file, a library that does not load, is no plug-in, of another ABI, without
-// a kernel for any device. usage_error: what it describes is none, or an operator that exists.
+// Loads the library into this process, and therefore into those forked from it, after a separate process has shown that
+// it can be loaded. Throws environment_error: no such file, or the library does not load, is no plug-in, has another
+// ABI version, or has no kernel for any device. Throws usage_error: its description is invalid, or the operator exists
+// already.
 void load_plugin(const std::string& path);
 
 const plugin* plugin_of(std::string_view op);  // null: the operator is not from a plug-in

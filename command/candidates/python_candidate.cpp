@@ -27,11 +27,11 @@ using engine::usage_error;
 
 constexpr const char* k_usual_interpreter = "python3";
 
-// Lets the interpreter load the function, which names its element types, and stay as the nursery where it can.
+// Lets the interpreter load the function, which names its element types, and stay as the nursery if possible.
 void introduce(python::settings& s) {
   const python::introduction said = python::start_nursery(s);
   if (interrupt_watch::seen()) throw interrupted("python: interrupted");
-  // What the module prints while it loads comes before.
+  // Output of the module while it loads comes first.
   const size_t end = said.output.find_last_not_of('\n');
   const size_t begin = end == std::string::npos ? 0 : said.output.rfind('\n', end) + 1;
   const auto answer = nlohmann::json::parse(said.output.substr(begin), nullptr, false);
@@ -41,7 +41,7 @@ void introduce(python::settings& s) {
     throw environment_error(
         fmt::format("interpreter: '{}' ended with status {}: {}", s.interpreter, said.status, said.output));
   if (answer.contains("error")) throw usage_error(answer["error"]);
-  // A function that lists no types takes f32, and all that an operator has where that is none of them.
+  // A function that lists no types accepts f32, or all types of an operator without f32.
   const uint32_t all = s.rules.dtypes(), f32 = all & WARPCHECK_F32;
   if (answer["dtypes"].empty()) s.dtypes = f32 ? f32 : all;
   for (const std::string name : answer["dtypes"])

@@ -35,12 +35,12 @@ struct entry_request : source_request {
   std::string op;
   const engine::description* described;
   std::string made_of = {},
-              made_by = {};  // the Python file that the source is from and its entry; empty: it is the user's file
+              made_by = {};  // the Python file with the source, and its entry; empty: the source is the user's file
 
-  // The name that its statements have.
+  // The name that its statements use.
   std::string stated_by() const { return made_by.empty() ? entry.substr(0, entry.find('<')) : made_by; }
 
-  // Of nvcc.
+  // Options of nvcc.
   std::vector<std::string> options() const {
     std::vector<std::string> list;
     for (const std::string& include : includes) list.push_back("-I" + include);
@@ -62,7 +62,7 @@ std::string meaning_of(const entry_name& n) {
   }
 }
 
-// What its type must be, for people.
+// The required type, for messages.
 std::string type_of(const entry_name& n) {
   const std::string elements = fmt::format("a pointer to {}", fmt::join(element_types_of(n), " or "));
   switch (n.meaning) {
@@ -76,7 +76,7 @@ std::string type_of(const entry_name& n) {
   }
 }
 
-// What the source states of the entry, in comments: "// warpcheck ENTRY: sums chain".
+// The source's statements about the entry, in comments: "// warpcheck ENTRY: sums chain".
 std::string statements_of(const entry_request& r) {
   static const std::regex comment(R"(//\s*warpcheck\s+([^\s:]+(?:::[^\s:]+)*)\s*:([^\n"\\]*))");
   const std::string text = read_text(r.file);
@@ -87,7 +87,7 @@ std::string statements_of(const entry_request& r) {
   return all;
 }
 
-// What makes the library of an entry, behind the source.
+// The text after the source that makes the library of an entry.
 std::string epilogue(const entry_request& r, const imported_function& entry, std::string_view build,
                      std::string_view device, std::string_view api) {
   const size_t template_arguments = std::min(r.entry.find('<'), r.entry.size());
@@ -145,7 +145,7 @@ entry_request checked_request(const source_request& given, const std::string& op
   return {given, op, described};
 }
 
-// What a compiler said of an entry that does not fit, in one sentence, or all that it said.
+// A compiler's output about an entry that does not fit, in one sentence, or the whole output.
 std::string fitted(const entry_request& e, const std::string& said) {
   static const std::regex of_parameter(R"(parameter \d+ of '[^']*', [^,]*, must be [^"\n]*)");
   if (std::smatch found; std::regex_search(said, found, of_parameter)) return "entry: " + found.str();
@@ -175,7 +175,7 @@ std::string compile_emulated(const toolchain& tools, const entry_request& e, con
   }
 }
 
-// The source inside a Python file, as a file of its own.
+// Extracts the source from a Python file into a separate file.
 void take_out(entry_request& e, const toolchain& tools, const std::string& device) {
   if (device != "emulated")
     throw usage_error(fmt::format("source: device {} does not run the CUDA source inside '{}'; --device emulated does",
@@ -187,7 +187,7 @@ void take_out(entry_request& e, const toolchain& tools, const std::string& devic
   e.made_by = std::exchange(e.entry, k_inline_entry);
 }
 
-// nvcc makes code for the GPU that is present; the suite's own device interface runs it.
+// nvcc compiles for the GPU that is present; the suite's own device interface runs the code.
 std::string compile_cuda(const toolchain& tools, const entry_request& e) {
   const fs::path folder = fs::path(tools.build_folder()) / "imported";
   fs::create_directories(folder);
@@ -216,7 +216,7 @@ std::string compile_cuda(const toolchain& tools, const entry_request& e) {
   return library.string();
 }
 
-// "source:FILE:ENTRY", then an option a word.
+// "source:FILE:ENTRY", followed by one word for each option.
 std::string name_of(const source_request& r) {
   std::string name = fmt::format("{}{}:{}", k_prefix, to_word(r.file), to_word(r.entry));
   for (const std::string& include : r.includes) name += ":-I" + to_word(include);

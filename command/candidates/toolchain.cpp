@@ -31,7 +31,7 @@ constexpr const char* k_file = "warpcheck_toolchain.json";
 
 fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-// Where k_file is, if it is anywhere.
+// The folder of k_file, if there is one.
 struct place {
   fs::path folder;
   bool installed = false;
@@ -48,7 +48,7 @@ place place_of(const fs::path& folder) {
   return {folder, false};
 }
 
-// CMake keeps an option with its argument together as "SHELL:--param name=value".
+// CMake joins an option and its argument as "SHELL:--param name=value".
 void append_option(std::vector<std::string>& options, const std::string& text) {
   if (text.empty()) return;
   if (!text.starts_with("SHELL:")) {
@@ -70,7 +70,7 @@ void require_folders(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders) require_file(folder, "the include folder");
 }
 
-// Without the empty ones and repetitions that CMake's lists have.
+// Removes the empty entries and repetitions of CMake's lists.
 std::vector<std::string> folders_of(const nlohmann::json& list) {
   std::vector<std::string> folders;
   for (const std::string folder : list)
@@ -79,7 +79,7 @@ std::vector<std::string> folders_of(const nlohmann::json& list) {
   return folders;
 }
 
-// Of a program that is not where it was, the one of that name on PATH.
+// Returns the program, or if it is not there the one of that name on PATH.
 std::string find_program(const std::string& path) {
   std::error_code ignored;
   if (path.empty() || fs::exists(path, ignored)) return path;
@@ -91,7 +91,7 @@ std::string find_program(const std::string& path) {
   return path;
 }
 
-// The compiler of a CUDA Toolkit that is on PATH, or where its packages put it; empty: there is none.
+// Returns the compiler of a CUDA Toolkit on PATH or in the folder of its packages; empty if there is none.
 std::string find_nvcc() {
   std::error_code ignored;
   for (const std::string& path : {find_program("nvcc"), std::string("/usr/local/cuda/bin/nvcc")})
@@ -101,7 +101,7 @@ std::string find_nvcc() {
 
 const char* language_of(const std::string& source) { return is_c_source(source) ? "c" : "c++"; }
 
-// Of this user, for what an installed command compiles.
+// The folder of this user for the libraries that an installed command compiles.
 std::string user_folder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
     return std::string(cache) + "/warpcheck";
@@ -109,7 +109,7 @@ std::string user_folder() {
   return fmt::format("{}/warpcheck-{}", engine::temporary_folder(), getuid());
 }
 
-// A folder for intermediate files that goes away with the object.
+// A folder for intermediate files that is removed with the object.
 class scratch_folder {
  public:
   explicit scratch_folder(fs::path path) : path_(std::move(path)) {
@@ -171,7 +171,7 @@ command_result run_command(const std::vector<std::string>& arguments) {
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  // operator<< calls it an error to insert nothing.
+  // Inserting an empty text by operator<< counts as an error.
   bool whole = file.is_open();
   if (whole && file.peek() != std::ifstream::traits_type::eof()) whole = (text << file.rdbuf()).good();
   if (!whole || file.bad())
@@ -269,7 +269,7 @@ std::vector<std::string> toolchain::compiler_command(const compilation& c) const
   command.push_back(compiler_);
   for (const std::string& overlay : c.overlays) command.push_back("-I" + overlay);
   command.insert(command.end(), found->second.options.begin(), found->second.options.end());
-  // Reports name files as the source tree does.
+  // Reports name files as in the source tree.
   for (const std::string& overlay : c.overlays) command.push_back("-ffile-prefix-map=" + overlay + "/=");
   command.push_back("-Wno-error");
   command.insert(command.end(), c.options.begin(), c.options.end());
@@ -292,7 +292,7 @@ std::string toolchain::compile(const compilation& c) const {
   const progress_line waiting("compiling " + c.sources.at(0));
 
   std::vector<std::string> objects;
-  std::string said;  // of all sources: a user sees every refusal at once
+  std::string said;  // of all sources, so that a user sees every refusal at once
   for (const std::string& source : c.sources) {
     std::vector<std::string> command = compiler_command(c);
     if (c.cpu_seconds > 0) command.insert(command.begin(), {"prlimit", fmt::format("--cpu={}", c.cpu_seconds)});
@@ -317,7 +317,7 @@ std::string toolchain::compile(const compilation& c) const {
   link.insert(link.end(), objects.begin(), objects.end());
   link.insert(link.end(), c.archives.begin(), c.archives.end());
   link.insert(link.end(), f.libraries.begin(), f.libraries.end());
-  // As for the built-in candidates: each library carries its own executor, and a missing symbol is an error here.
+  // As for the built-in candidates, each library has its own executor, and a missing symbol is an error here.
   for (const char* word :
        {"-Wl,-Bsymbolic", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-static-libstdc++", "-static-libgcc", "-pthread"})
     link.push_back(word);

@@ -1,5 +1,5 @@
-// Compiles kernels at run time, with the compilers, options, include folders and libraries of this build: mutants of
-// our kernels, for the emulated device, and kernels that users bring as source, for that or with nvcc.
+// Compiles kernels at run time with the compilers, options, include folders and libraries of this build: mutants of our
+// kernels for the emulated device, and users' sources for the emulated device or with nvcc.
 #pragma once
 
 #include <map>
@@ -13,31 +13,31 @@ struct compilation {
   std::vector<std::string> sources;   // .cu or .cpp files, or C
   std::vector<std::string> overlays;  // folders searched for headers before the source tree, the first one first
   std::vector<std::string> options;   // beyond the build's own; later ones win
-  std::vector<std::string> archives;  // for what the sources leave undefined, before the build's own libraries
+  std::vector<std::string> archives;  // for undefined symbols of the sources, before the build's own libraries
   std::string flavour = "plain";      // plain or race
-  std::string output;                 // the shared library, written whole or not at all
-  int cpu_seconds = 0;                // after which the compiler is stopped, which counts as an error; 0: never
+  std::string output;                 // the shared library, written completely or not at all
+  int cpu_seconds = 0;                // limit after which the compiler is stopped, which counts as an error; 0: none
 };
 
 class toolchain {
  public:
   // Reads warpcheck_toolchain.json in the folder, by default the executable's, or lib/warpcheck of an installation or a
-  // bundle, where its paths are relative to its own folder. environment_error when there is none, or the compiler,
-  // objcopy, a library or an include folder that it names is gone.
+  // bundle, where its paths are relative to its own folder. Throws environment_error if there is none, or if the
+  // compiler, objcopy, a library or an include folder that it names is missing.
   static toolchain load(const std::string& folder = "");
 
   // Returns the output of a failed compiler or linker, or nothing if the library was made. Throws environment_error if
   // a program cannot be started or the flavour is not part of this build.
   std::string compile(const compilation& c) const;
-  // Only preprocesses the one source of `c`, under the same options, into the file c.output.
+  // Only preprocesses the one source of `c`, with the same options, into the file c.output.
   std::string preprocess(const compilation& c) const;
 
-  // Makes a shared library of a .cu file with nvcc, for the GPU that is present; `output` is written whole or not at
-  // all. Returns the output of a failed nvcc. Throws environment_error if this build has no nvcc, or nvcc or an include
-  // folder is missing.
+  // Makes a shared library of a .cu file with nvcc, for the GPU that is present; `output` is written completely or not
+  // at all. Returns the output of a failed nvcc. Throws environment_error if this build has no nvcc, or nvcc or an
+  // include folder is missing.
   std::string compile_cuda(const std::string& source, const std::string& output,
                            const std::vector<std::string>& options = {}) const;
-  // Only preprocesses it, likewise.
+  // Only preprocesses it, in the same way.
   std::string preprocess_cuda(const std::string& source, const std::string& output,
                               const std::vector<std::string>& options = {}) const;
 
@@ -48,7 +48,7 @@ class toolchain {
   // Returns the include folders of the CUDA toolkit of this build; none if it has none.
   const std::vector<std::string>& cuda_includes() const { return cuda_includes_; }
   const std::string& root() const { return root_; }    // of the source tree
-  const std::string& ninja() const { return ninja_; }  // empty where the build was made with something else
+  const std::string& ninja() const { return ninja_; }  // empty if the build was not made with Ninja
   const std::string& ctest() const { return ctest_; }
   const std::string& objcopy() const { return objcopy_; }
   bool is_clang() const { return is_clang_; }    // the compiler of emulated kernels
@@ -56,11 +56,11 @@ class toolchain {
   // Returns the folder of compiled libraries: that of the executable, or, for an installation, a folder of this user.
   const std::string& build_folder() const { return build_folder_; }
 
-  // The source of a library's entry point (candidate.h) that offers these operators of the emulated device; each must
-  // be defined by WARPCHECK_OPERATOR in another source of the same library.
+  // Returns the source of a library's entry point (candidate.h) that offers these operators of the emulated device.
+  // WARPCHECK_OPERATOR in another source of the same library must define each of them.
   std::string module_source(const std::vector<std::string>& operators, std::string_view flavour) const;
 
-  // Changes with the compiler, the options and the libraries, but not with the source tree.
+  // Depends on the compiler, the options and the libraries, but not on the source tree.
   const std::string& fingerprint() const { return fingerprint_; }
 
  private:
@@ -75,18 +75,18 @@ class toolchain {
 
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
-  std::vector<std::string> batch_invariant_;  // operators whose kernels state that
+  std::vector<std::string> batch_invariant_;  // operators whose kernels state batch-invariant
   bool installed_ = false, is_clang_ = false;
-  std::string nvcc_;  // empty where the build has no CUDA kernels
+  std::string nvcc_;  // empty if the build has no CUDA kernels
   std::vector<std::string> cuda_includes_;
 };
 
-// The folder of the source tree of which this executable is a build, or of an installation's or a bundle's headers;
-// empty where it is neither. Asks for no compiler.
+// Returns the folder of the source tree from which this executable was built, or that of an installation's or a
+// bundle's headers; empty if it is neither. Needs no compiler.
 std::string source_root();
-// The folder of the report's program (command/report/reporting), likewise.
+// Returns the folder of the report's program (command/report/reporting) in the same way.
 std::string reporting_folder();
-// The library of formulas, of the source tree or the installation.
+// Returns the library of formulas of the source tree or the installation.
 std::string formula_folder();
 // True if a source is C, by its name.
 bool is_c_source(std::string_view file);
@@ -95,13 +95,13 @@ struct command_result {
   int status = 0;      // exit status, 128 + signal for a killed process
   std::string output;  // stdout and stderr together
 };
-// Runs a program and waits for it. environment_error when it cannot be started; `interrupted`, once it has ended, when
-// an interrupt_watch of this process has seen a signal, which the program gets, too.
+// Runs a program and waits for it. Throws environment_error if it cannot be started. If an interrupt_watch of this
+// process has seen a signal, which the program also gets, throws `interrupted` after the program has ended.
 command_result run_command(const std::vector<std::string>& arguments);
 
-// Every occurrence of the old text.
+// Replaces every occurrence of the old text.
 std::string replaced(std::string text, const std::string& old_text, const std::string& new_text);
-std::string read_text(const std::string& path);    // environment_error when it cannot be read
+std::string read_text(const std::string& path);    // throws environment_error if it cannot be read
 std::string file_sha256(const std::string& path);  // likewise
 
 }  // namespace warpcheck::cli

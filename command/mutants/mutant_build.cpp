@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using engine::environment_error;
 
-// Ten times what the slowest original takes: a mutant may make the compiler instantiate without end.
+// Ten times the time of the slowest original, because a mutant may make the compiler instantiate without end.
 constexpr int k_cpu_seconds = 240;
-// Little optimisation: most of a mutant's cost is its compilation. Lines, because reports name them.
+// Little optimisation, because compilation is most of a mutant's cost. With lines, because reports name them.
 constexpr const char* k_trial_options = "-O1 -g1 -w";
 constexpr const char* k_code_options = "-O2 -g0 -w";
 
@@ -32,7 +32,7 @@ std::vector<std::string> words_ending(const std::string& text, const std::string
 
 command_result run_shell(const std::string& text) { return run_command({"sh", "-c", text}); }
 
-// Of the product, and in the builds that people use.
+// True for objects of the product, in the builds that people use.
 bool is_product(const std::string& object) {
   for (const char* other : {"tests/", "properties/controls/known_bad/", "bench/", "_asan", "_portable"})
     if (object.find(other) != std::string::npos) return false;
@@ -97,7 +97,7 @@ std::optional<std::string> mutant_build::object(const std::string& name, const s
   const std::string base = fmt::format("{}/{}", overlay, replaced(name, "/", "_"));
   const std::string output = base + ".o", used = base + ".d";
 
-  // What CMake generates (unity files, wrappers of .cu files) includes sources by their whole path.
+  // Files that CMake generates (unity files, wrappers of .cu files) include sources by their whole path.
   std::string source = c.source == original ? mutated : c.source;
   if (source == c.source && source.starts_with(tools_.build_folder() + "/")) {
     const std::string text = read_text(source);
@@ -135,14 +135,14 @@ std::string mutant_build::link(const std::string& program, std::string& result) 
   const std::vector<std::string> changed = dependents(all);
   if (changed.empty()) return "";
 
-  std::string before;  // an object named before the archives is taken in place of the archive's own
+  std::string before;  // an object named before the archives replaces the archive's own
   for (const std::string& name : std::set<std::string>(changed.begin(), changed.end())) {
     if (!made_.count(name)) {
       std::string error;
       const auto made = object(name, overlay_, k_trial_options, error);
       if (!made) return error;
       made_[name] = *made;
-      // What the build does to the archive of a race flavour (cmake/simt_flavours.cmake).
+      // The step of the build for the archive of a race flavour (cmake/simt_flavours.cmake).
       const auto archive = archive_of.find(name);
       const size_t renames = archive == archive_of.end() ? std::string::npos : archive->second.find("--redefine-sym");
       if (renames != std::string::npos) {
@@ -161,9 +161,9 @@ std::string mutant_build::link(const std::string& program, std::string& result) 
   const size_t output = link.find(" -o " + program);
   if (output == std::string::npos)
     throw environment_error(fmt::format("'{}' is not a program that ninja links", program));
-  // The command holds whole archives, the changed object's original among them: the first definition is taken.
+  // The command names whole archives, which include the changed object's original; the first definition is taken.
   link.replace(output, 4 + program.size(), fmt::format("{} -Wl,--allow-multiple-definition -o {}", before, result));
-  // A program may look beside itself for libraries.
+  // A program may search for libraries beside itself.
   for (const fs::directory_entry& e :
        fs::directory_iterator(fs::path(tools_.build_folder() + "/" + program).parent_path()))
     if (e.path().extension() == ".so" || e.path().extension() == ".json")
@@ -179,7 +179,7 @@ bool mutant_build::same_code() {
   for (const std::string& name : dependents({})) {
     if (!is_product(name) || !commands_.count(name)) continue;
     any = true;
-    // Both in their turn at the same path, which may be part of the code.
+    // Both are compiled at the same path, one after the other, because the path may be part of the code.
     const std::string overlay = folder_ + "/code";
     std::string code[2];
     for (int i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// Programs of this build with one source file replaced by its mutant: only what depends on the file is compiled again.
+// Programs of this build with one source file replaced by its mutant; only files that depend on it are compiled again.
 #pragma once
 
 #include <map>
@@ -13,20 +13,21 @@ namespace warpcheck::cli {
 
 class mutant_build {
  public:
-  // `folder` gets all that is written; it is emptied now and removed with the object. environment_error where the build
-  // was not made with Ninja, which knows what depends on what.
+  // `folder` gets all files that are written; it is emptied now and removed with the object. Throws environment_error
+  // if the build was not made with Ninja, which knows the dependencies.
   mutant_build(const toolchain& t, const mutant& m, std::string folder);
   ~mutant_build();
   mutant_build(const mutant_build&) = delete;
   mutant_build& operator=(const mutant_build&) = delete;
 
-  // Links a program of the build anew. `program` is its path below the build folder, `result` gets that of the mutated
-  // one, empty where the program does not depend on the file. Returns the words of the compiler or linker that failed.
+  // Links a program of the build again. `program` is its path below the build folder. `result` gets the path of the
+  // mutated program; empty if the program does not depend on the file. Returns the output of the compiler or linker if
+  // one failed.
   std::string link(const std::string& program, std::string& result);
 
-  // True if the compiler makes the same code of the mutant as of the original at -O2, in every object of the product
-  // (not of its tests) that depends on the file: then no input can tell them apart (trivial compiler equivalence,
-  // Papadakis, Jia, Harman and Le Traon, ICSE 2015). False where no such object exists.
+  // True if the compiler generates the same code for the mutant and the original at -O2, in every object of the product
+  // (not of its tests) that depends on the file: then no input can distinguish them (trivial compiler equivalence,
+  // Papadakis, Jia, Harman and Le Traon, ICSE 2015). False if no such object exists.
   bool same_code();
 
  private:
@@ -35,7 +36,7 @@ class mutant_build {
   };
 
   std::vector<std::string> dependents(const std::vector<std::string>& objects);  // none: of the whole build
-  // The object made from the overlay; nullopt and the compiler's words in `error` if it cannot be made.
+  // Returns the object made from the overlay; nullopt, with the compiler's output in `error`, if it cannot be made.
   std::optional<std::string> object(const std::string& name, const std::string& overlay, const std::string& options,
                                     std::string& error);
   std::string ninja(const std::string& arguments) const;

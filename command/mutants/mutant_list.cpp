@@ -44,7 +44,7 @@ std::string unescaped(std::string_view text, const std::string& place) {
   return result;
 }
 
-// Takes "property" or "property:verdict" apart; "*" is any, "=" none.
+// Splits "property" or "property:verdict"; "*" is any, "=" none.
 void set_expected(mutant& m, std::string_view text) {
   if (text == "*") return;
   if (text == "=") {

@@ -18,12 +18,12 @@ namespace warpcheck::cli {
 
 struct mutant {
   std::string id;
-  std::string op;  // or the part of the suite
+  std::string op;  // or a part of the suite
   std::string file;
   std::string old_text;
   std::string new_text;
-  std::string property;  // that is expected to kill it; empty: any
-  std::string verdict;   // with which; empty: any
+  std::string property;  // expected to kill it; empty: any
+  std::string verdict;   // expected verdict; empty: any
   bool kernel = false;   // of an operator with properties
   bool equivalent = false;
   std::string place;  // "softmax.mutants:12", for messages
@@ -31,17 +31,18 @@ struct mutant {
 
 struct mutant_list {
   std::vector<mutant> mutants;
-  std::string usual;  // a case line; empty where the file has none
+  std::string usual;  // a case line; empty if the file has none
 };
 
-// `op` is taken from the file's name. usage_error naming file and line: malformed line, repeated id, no mutant at all.
+// `op` is taken from the file's name. Throws usage_error that names file and line: malformed line, repeated id, or no
+// mutant at all.
 mutant_list read_mutants(const std::string& path);
 
-// One in `one_in` of the mutants, at least one, in the list's order: those whose ids' hashes with the seed are the
-// least. A list that grows by one keeps its sample but for one mutant.
+// Returns one in `one_in` of the mutants, at least one, in the list's order: those with the smallest hashes of id and
+// seed. If one mutant is added to the list, at most one of the sample changes.
 std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed);
 
-// The mutated text of m.file below `root`. usage_error unless the old text occurs exactly once.
+// Returns the mutated text of m.file below `root`. Throws usage_error unless the old text occurs exactly once.
 std::string mutated_text(const mutant& m, const std::string& root);
 
 }  // namespace warpcheck::cli

@@ -1,5 +1,5 @@
-// Report of a run of mutants: a table, the score of each subject beside the usual practice, and the gate that no score
-// goes down.
+// Report of a run of mutants: a table, the score of each subject beside the usual practice, and the check that no score
+// decreases.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct tried_mutant {
   std::optional<mutant_result> result;
 
   bool kernel() const { return m.kernel; }
-  // A generated mutant that does not compile is none; a listed one is a broken line of the list.
+  // A generated mutant that does not compile does not count; for a listed one it is an error of the list.
   bool stillborn() const { return m.property.empty() && result && !result->compile_error.empty(); }
   bool equivalent() const { return m.equivalent || (result && result->same_code); }
   bool counts() const { return !stillborn() && !equivalent(); }
@@ -29,7 +29,7 @@ struct tried_mutant {
 // The score of one subject, or of all.
 struct mutant_score {
   int64_t all = 0, stillborn = 0, equivalent = 0, killed = 0, as_expected = 0;
-  int64_t kernels = 0, coarse = 0, fine = 0;  // mutants of kernels that count, and what allclose sees of them
+  int64_t kernels = 0, coarse = 0, fine = 0;  // mutants of kernels that count, and those that allclose finds
 
   void add(const tried_mutant& t);
   int64_t judged() const { return all - stillborn - equivalent; }
@@ -42,8 +42,8 @@ void print_mutants(const std::vector<tried_mutant>& tried);  // one or two lines
 void print_survivors(const std::vector<tried_mutant>& tried);
 std::map<std::string, mutant_score> print_scores(const std::vector<tried_mutant>& tried);
 
-// The committed scores, `subject <tab> killed <tab> judged` a line. Prints the `scores` that are below them, and the
-// values that the file may have instead; returns false if any is. Throws usage_error for a malformed file.
+// Reads the committed scores, lines of `subject <tab> killed <tab> judged`. Prints the `scores` that are below them,
+// and the values that would be allowed; returns false if there are any. Throws usage_error for a malformed file.
 bool holds_scores(const std::map<std::string, mutant_score>& scores, const std::string& path);
 
 }  // namespace warpcheck::cli

@@ -24,21 +24,20 @@ namespace fs = std::filesystem;
 using engine::environment_error;
 using engine::usage_error;
 
-// A mutant that allocates without end must not take the machine with it. The emulated device and AddressSanitizer
-// reserve far more.
+// Limits memory, because a mutant may allocate without end. The emulated device and AddressSanitizer reserve far more.
 constexpr const char* k_most_memory = "--data=8589934592";
 
 double seconds(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); }
 
-// Of the children that are gone.
+// CPU time of all ended children.
 double cpu_of_children() {
   rusage use{};
   getrusage(RUSAGE_CHILDREN, &use);
   return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-// The test with `program` in place of the original, in its own folder for temporary files. Each process gets
-// `cpu_seconds`, the whole `wall_seconds`.
+// Runs the test with `program` in place of the original, with its own folder for temporary files. Each process gets
+// `cpu_seconds`, the whole test `wall_seconds`.
 command_result run_test(const test_program& test, const std::string& original, const std::string& program,
                         const std::string& folder, double cpu_seconds, double wall_seconds) {
   const std::string temporary = folder + "/tmp";
@@ -55,7 +54,7 @@ command_result run_test(const test_program& test, const std::string& original, c
   return result;
 }
 
-// The text of a failed test: GoogleTest's first failed test, else its last words.
+// Text of a failed test: GoogleTest's first failed test, or else the end of the output.
 std::string first_failure(const std::string& output) {
   std::istringstream lines(output);
   std::string last;
@@ -66,7 +65,7 @@ std::string first_failure(const std::string& output) {
   return last.substr(0, 300);
 }
 
-// How the test does on the original, which passes: with bounded memory where it can.
+// Measures the test on the original, which must pass: with limited memory if possible.
 nlohmann::json measured(test_program test, const std::string& folder) {
   nlohmann::json j;
   for (const bool bounded : {true, false}) {
@@ -138,7 +137,7 @@ std::vector<test_program*> test_judges::of(const mutant& m) {
       result.push_back(
           &*std::find_if(tests_.begin(), tests_.end(), [&](const test_program& p) { return p.name == name; }));
       std::string& key = result.back()->key;
-      if (!key.empty()) continue;  // programs are large: only those that judge are read
+      if (!key.empty()) continue;  // programs are large, so only those that judge are read
       key = file_sha256(build_folder_ + "/" + result.back()->program);
       for (const std::string& argument : result.back()->command) key += argument;
     }
@@ -205,7 +204,7 @@ mutant_result try_by_tests(const mutant& m, const std::vector<test_program*>& te
     if (!result.compile_error.empty()) return result;
     if (program.empty()) continue;
     ++result.cases;
-    // Generous, since the machine is busy; a loop without end still ends soon.
+    // A generous limit, because the machine is busy; an endless loop still ends soon.
     const command_result r = run_test(*test, t.build_folder() + "/" + test->program, program, folder,
                                       10 + 5 * test->cpu_seconds, 120 + 20 * test->wall_seconds);
     if (r.status == 0) continue;

@@ -1,5 +1,5 @@
 // Mutants of the suite itself (comparator, generators, bounds, emulated device) on trial: a test of this build, linked
-// with the mutated file, must fail. Mutants of a kernel that no property kills are tried in the same way if a test
+// with the mutated file, must fail. A mutant of a kernel that no property kills is tried in the same way if a test
 // checks more. ci/mutate/judges lists the tests for each file.
 #pragma once
 
@@ -12,34 +12,35 @@
 
 namespace warpcheck::cli {
 
-// A test as ctest knows it.
+// A test as ctest lists it.
 struct test_program {
   std::string name;
-  std::string program;               // the one that is linked anew, below the build folder
+  std::string program;               // the program that is linked again, below the build folder
   std::vector<std::string> command;  // with its arguments
   std::vector<std::string> environment;
   std::string directory;
-  std::string key;         // changes with the program; "" until the test is asked for
+  std::string key;         // changes with the program; "" until the test is needed
   double cpu_seconds = 0;  // of the original, with its children
   double wall_seconds = 0;
-  bool bounded_memory = true;  // the original does with what a mutant may take
+  bool bounded_memory = true;  // the original runs within the memory that a mutant may use
 };
 
 class test_judges {
  public:
-  // Reads `path`, a list of lines `path prefix <tab> test ...`; the first that fits a file decides. A test is a name of
-  // ctest, and the program that the mutant goes into is the one it starts, or the one named behind '@'
-  // (unit.cli@warpcheck). usage_error for a malformed line or an unknown test; environment_error for one not built.
+  // Reads `path`, a list of lines `path prefix <tab> test ...`; the first prefix that fits a file decides. A test is a
+  // name of ctest. The mutant is linked into the program that the test starts, or into the one named behind '@'
+  // (unit.cli@warpcheck). Throws usage_error for a malformed line or an unknown test, environment_error for one that is
+  // not built.
   test_judges(const std::string& path, const toolchain& t);
 
-  // True if a line fits the file.
+  // True if a line of the list fits the file.
   bool judge(const mutant& m) const;
-  // In the order in which they try, with their keys. usage_error where no line fits the file; environment_error for a
-  // program that cannot be read.
+  // Returns the tests in the order in which they run, with their keys. Throws usage_error if no line fits the file,
+  // environment_error for a program that cannot be read.
   std::vector<test_program*> of(const mutant& m);
 
-  // Runs the tests of these mutants on the original, unless that is on record in `folder`, so that a mutant is never
-  // judged by a test that fails anyway, nor stopped too early. environment_error for a test that fails.
+  // Runs the tests of these mutants on the original, unless `folder` has their results, so that no mutant is judged by
+  // a test that fails anyway, or stopped too early. Throws environment_error for a test that fails.
   void measure(const std::vector<const mutant*>& mutants, const std::string& folder);
 
  private:
@@ -55,8 +56,7 @@ class test_judges {
 // Changes with the mutant and everything that judges it.
 std::string tests_key(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t);
 
-// Tries the tests in their order until one fails.
-// `folder` is for what is built, and gone afterwards.
+// Runs the tests in their order until one fails. `folder` is for built files and removed afterwards.
 mutant_result try_by_tests(const mutant& m, const std::vector<test_program*>& tests, const toolchain& t,
                            const std::string& folder);
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using namespace engine;
 
 constexpr int k_usual_trials = 5;
-// Of each property, before a mutant that any may kill meets all cases and the detectors.
+// Cases of each property before a mutant that any property may kill gets all cases and the detectors.
 constexpr int64_t k_first_cases = 6;
 
 std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_options& o) {
@@ -37,8 +37,8 @@ std::string library_key(const mutant& m, const toolchain& t, const mutant_trial_
 // Operators may use the same id.
 std::string file_prefix(const mutant& m) { return fmt::format("{}.{}-", m.op, m.id); }
 
-// What WARPCHECK_ONLY_TYPE is to be for one element type (kernels/candidate_support.hpp). Empty for the types that
-// no kernel is a template of: their operators are built whole.
+// The value of WARPCHECK_ONLY_TYPE for one element type (kernels/candidate_support.hpp). Empty for types without a
+// kernel template: their operators are built completely.
 std::string only_type(dtype t) {
   switch (t) {
     case dtype::f16: return "simt::f16";
@@ -55,7 +55,7 @@ std::string library_path(const mutant& m, dtype type, const toolchain& t, const 
                      only_type(type).empty() ? "" : fmt::format(".{}", name_of(type)));
 }
 
-// What an earlier state of the sources left behind.
+// Removes files of earlier states of the sources.
 void remove_older(const std::string& folder, const std::string& prefix, const std::string& keep) {
   std::vector<fs::path> old;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -68,7 +68,7 @@ void remove_older(const std::string& folder, const std::string& prefix, const st
   for (const fs::path& path : old) fs::remove_all(path, ignored);
 }
 
-// Returns the compiler's words if it does not compile.
+// Returns the compiler's output if it does not compile.
 std::string build(const mutant& m, dtype type, const toolchain& t, const std::string& library,
                   const std::string& flavour) {
   const std::string output =
@@ -85,7 +85,7 @@ std::string build(const mutant& m, dtype type, const toolchain& t, const std::st
   c.sources = {m.file == from.kernel ? (overlay / from.kernel).string() : from.root + "/" + from.kernel, module};
   c.overlays = {overlay.string()};
   if (from.root != t.root()) c.overlays.push_back(from.root);
-  // Less optimisation takes a third of the time to build; warnings are the mutant's own business.
+  // Less optimisation takes a third of the time to build; warnings about the mutant are irrelevant.
   c.options = {"-Og", "-g1", "-w"};
   if (const std::string only = only_type(type); !only.empty()) c.options.push_back("-DWARPCHECK_ONLY_TYPE=" + only);
   // A kernel may call that of another operator, as gru calls matmul.
@@ -93,20 +93,20 @@ std::string build(const mutant& m, dtype type, const toolchain& t, const std::st
   if (from.root == t.root() && fs::exists(others)) c.archives = {others};
   c.flavour = flavour;
   c.output = output;
-  // Ten times what the original takes: a mutant may make the compiler instantiate without end.
+  // Ten times the time of the original, because a mutant may make the compiler instantiate without end.
   c.cpu_seconds = 120;
   std::string error = t.compile(c);
   fs::remove_all(overlay);
   return error;
 }
 
-// Cases [0, cases) of one property and element type, until `failures` of them fail.
+// Runs cases [0, cases) of one property and element type, until `failures` of them fail.
 std::vector<case_report> failures_of(const property& p, const target& t, int64_t cases, int failures,
                                      const mutant_trial_options& o, mutant_result& result) {
   const int64_t count = std::max<int64_t>(1, cases * p.share_percent / 100);
   const uint64_t seed = o.seed;
   supervise_options s;
-  s.workers = 1;  // mutants run side by side
+  s.workers = 1;  // mutants run in parallel
   s.timeout_seconds = o.timeout_seconds;
   s.max_failures_per_job = failures;
   s.run = run_case;
@@ -121,7 +121,8 @@ mutant_kill kill_of(const property& p, const case_report& r) {
           r.message.empty() && !r.findings.empty() ? r.findings.front() : r.message};
 }
 
-// The expected property. A timeout is a kill only where it is expected: a busy machine makes them, too.
+// Tries the expected property. A timeout kills a mutant only if it is expected, because a busy machine causes timeouts,
+// too.
 void try_expected(const mutant& m, const target& t, const mutant_trial_options& o, mutant_result& result) {
   const property& p = find_property(m.op, m.property);
   for (const case_report& r : failures_of(p, t, o.cases, m.verdict.empty() ? 1 : 5, o, result)) {
@@ -132,14 +133,14 @@ void try_expected(const mutant& m, const target& t, const mutant_trial_options& 
   }
 }
 
-// The original gets a quarter of the time: that distinguishes a mutant that loops for ever from a busy machine.
+// The original gets a quarter of the time, which distinguishes a mutant that loops forever from a busy machine.
 bool original_is_quick(const case_report& r, const mutant_trial_options& o) {
   trial_case c = parse_case_line(r.line);
   c.knobs.erase("candidate");
   return run_contained(run_case, c, o.timeout_seconds / 4).result == verdict::pass;
 }
 
-// Every property, until one kills. Where there is no detector, those that ask for it are passed over.
+// Tries every property until one kills. Without a detector, properties that need it are skipped.
 void try_all(const mutant& m, const target& t, int64_t cases, bool detector, const mutant_trial_options& o,
              mutant_result& result) {
   for (const property& p : all_properties()) {
@@ -157,7 +158,7 @@ void try_all(const mutant& m, const target& t, int64_t cases, bool detector, con
   }
 }
 
-// Those that properties of the operator are of, the first the most usual.
+// The types of the operator's properties, the most usual first.
 std::vector<dtype> types_of(const std::string& op) {
   std::vector<dtype> types;
   for (const property& p : all_properties())
@@ -166,7 +167,7 @@ std::vector<dtype> types_of(const std::string& op) {
   return types;
 }
 
-// True if |actual - expected| <= tolerance + tolerance |expected| fails anywhere, as numpy.allclose has it.
+// True if |actual - expected| <= tolerance + tolerance |expected| fails anywhere, like numpy.allclose.
 bool differs(const host_tensor& actual, const host_tensor& expected, double tolerance) {
   for (int64_t row = 0; row < expected.spec.rows(); ++row)
     for (int64_t col = 0; col < expected.spec.cols(); ++col) {
@@ -176,8 +177,8 @@ bool differs(const host_tensor& actual, const host_tensor& expected, double tole
   return false;
 }
 
-// The usual practice: five arrays of normal numbers, one shape, one tolerance. The original kernel stands for the
-// reference; it lies within 1e-6 of it. Whatever else is wrong with a plain launch counts as seen, too.
+// The usual practice: five arrays of normal numbers, one shape, one tolerance. The original kernel replaces the
+// reference; it lies within 1e-6 of it. Any other failure of a plain launch counts as found, too.
 void judge_by_usual_practice(const std::string& usual, const std::string& library, mutant_result& result) {
   std::string seen;
   try {
@@ -207,7 +208,7 @@ void judge_by_usual_practice(const std::string& usual, const std::string& librar
         },
         "the customary test");
   } catch (const environment_error&) {
-    seen = "coarse fine";  // its process died, which no test misses
+    seen = "coarse fine";  // its process died, which every test notices
   }
   result.coarse_rejects = seen.find("coarse") != std::string::npos;
   result.fine_rejects = seen.find("fine") != std::string::npos;
@@ -265,11 +266,13 @@ std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_
 mutant_result try_mutant(const mutant& m, const std::string& usual, const toolchain& t, const mutant_trial_options& o) {
   remove_older(o.folder, file_prefix(m), file_prefix(m) + library_key(m, t, o));
   mutant_result result;
-  // The detectors cost as much to build as all the rest: only where they are expected to speak, or nothing else did.
+  // The detectors cost as much to build as all the rest, so they are built only if they are expected to find the
+  // mutant, or if nothing else did.
   const auto verdict_kind = engine::verdict_from_name(m.verdict);
   const bool detector = verdict_kind && *verdict_kind >= verdict::uninitialized && *verdict_kind <= verdict::livelock;
 
-  // Type by type, from the library of that type, until one kills: building is most of what a mutant costs.
+  // Tries one type after another, each from its own library, until one kills, because building is most of a mutant's
+  // cost.
   const auto try_types = [&](const std::vector<dtype>& types, bool with_detector, const auto& try_one) {
     for (const dtype type : types) {
       const std::string library = library_path(m, type, t, o);
@@ -300,7 +303,7 @@ mutant_result try_mutant(const mutant& m, const std::string& usual, const toolch
     else
       try_types(types, detector, expected);
   } catch (const environment_error&) {
-    // Cases that ask for the detectors, which are not there yet.
+    // Cases that need the detectors, which are not built yet.
     if (detector) throw;
   }
   const auto survives = [&] { return result.compile_error.empty() && !result.kill; };

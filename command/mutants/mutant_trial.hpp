@@ -1,5 +1,5 @@
-// One mutant on trial: built as a candidate library, judged by the properties, and by the customary test for
-// comparison.
+// One mutant on trial: built as a candidate library, judged by the properties, and, for comparison, by the usual
+// practice.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@ namespace warpcheck::cli {
 
 struct mutant_kill {
   std::string property;  // or the test
-  std::string verdict;   // a test fails, crashes or meets a timeout
-  std::string line;      // replays the failure while the mutant's library exists; empty for a test
+  std::string verdict;   // of a test: it fails, crashes or times out
+  std::string line;      // replays the failure as long as the mutant's library exists; empty for a test
   std::string message;
 };
 
 struct mutant_result {
-  std::string compile_error;  // of the compiler; then nothing was tried
+  std::string compile_error;  // of the compiler; if not empty, nothing was tried
   std::optional<mutant_kill> kill;
   bool as_expected = false;     // it was the expected property and verdict
   bool compared_code = false;   // true if the next line is known
-  bool same_code = false;       // nothing killed it, and the compiler makes the same code of it as of the original
-  std::string tests;            // of a kernel that no property killed: tests_key of those that judged it then
+  bool same_code = false;       // nothing killed it, and the compiler generates the same code for it and the original
+  std::string tests;            // of a kernel that no property killed: tests_key of the tests that judged it then
   int64_t cases = 0;            // tried; of a mutant of the suite: tests
-  bool coarse_rejects = false;  // allclose(randn, 1e-2) sees it
-  bool fine_rejects = false;    // allclose(randn, 1e-4) sees it
+  bool coarse_rejects = false;  // allclose(randn, 1e-2) finds it
+  bool fine_rejects = false;    // allclose(randn, 1e-4) finds it
 };
 
 std::string to_json(const mutant_result& r);
 mutant_result mutant_result_from_json(const std::string& text);
 
-// Where the files of an operator's mutants lie, and the file below it that makes its library.
+// Folder of the files of an operator's mutants, and the file below it that makes its library.
 struct kernel_sources {
   std::string root;
   std::string kernel;
@@ -51,11 +51,11 @@ struct mutant_trial_options {
   std::string lacks;  // as if the mutant had stated it
 };
 
-// Where the result of an earlier trial of the same mutant, sources, suite and options is kept, if there was one.
+// Path of the result of an earlier trial of the same mutant, sources, suite and options, if there was one.
 std::string result_path(const mutant& m, const toolchain& t, const mutant_trial_options& o);
 
-// Builds the mutant unless its library is there, tries it, and writes its result to result_path. The expected property
-// comes first; only if that does not kill the mutant, all others follow, until one does.
+// Builds the mutant unless its library exists, tries it, and writes its result to result_path. The expected property
+// comes first; if it does not kill the mutant, all others follow until one does.
 mutant_result try_mutant(const mutant& m, const std::string& usual, const toolchain& t, const mutant_trial_options& o);
 
 }  // namespace warpcheck::cli

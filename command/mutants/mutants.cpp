@@ -62,7 +62,7 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   return entries;
 }
 
-// Of everything below kernels/ and simt/ that a mutant's library is made from, and of the plug-ins' kernels and
+// Hash of everything below kernels/ and simt/ that a mutant's library is made from, and of the plug-ins' kernels and
 // headers.
 std::string sources_key(const std::string& root) {
   std::vector<std::string> paths;
@@ -83,14 +83,14 @@ std::string sources_key(const std::string& root) {
   return engine::sha256_hex(text);
 }
 
-// Of what judges: this executable and its plug-ins.
+// Hash of the code that judges: this executable and its plug-ins.
 std::string suite_key() {
   std::string key = file_sha256("/proc/self/exe");
   for (const std::string& op : plugin_operators()) key += file_sha256(plugin_of(op)->path);
   return key;
 }
 
-// Those of plug-ins are made from an installation, too; no tests but the properties judge them.
+// Mutants of plug-ins can also be made from an installation; only properties judge them, no tests.
 void check_plugins(const mutants_options& o, const toolchain& tools) {
   const auto is_ours = [](const std::string& op) { return plugin_of(op) == nullptr; };
   const bool ours = o.operators.empty() || std::any_of(o.operators.begin(), o.operators.end(), is_ours);
@@ -105,7 +105,7 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// What a trial that is killed leaves behind beside its result: half of a library, of a program, of a file.
+// Removes the unfinished files that a killed trial leaves beside its result.
 void remove_unfinished(const tried_mutant& e) {
   const fs::path path = e.path;
   const std::string name = path.filename().string();
@@ -121,8 +121,8 @@ void remove_unfinished(const tried_mutant& e) {
 
 using task = std::function<void(const tried_mutant&)>;  // writes the result to its path
 
-// Runs `one` for each of `chosen`, `jobs` at a time, and takes the results up. environment_error, at the end, when some
-// could not be tried; `interrupted` when the others were ended.
+// Runs `one` for each of `chosen`, `jobs` at a time, and stores the results. At the end throws environment_error if
+// some could not be tried, or `interrupted` if the others were ended.
 void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs) {
   struct running {
     tried_mutant* e;
@@ -180,7 +180,7 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
   if (!failures.empty()) throw environment_error(failures);
 }
 
-// Lists of generated mutants, made anew: the sources may have changed.
+// Generates the lists of mutants again, because the sources may have changed.
 void generate(const mutants_options& o, const toolchain& t, const std::string& folder) {
   std::vector<std::string> command = {t.root() + "/ci/mutate/generate", "--out", folder};
   const std::string installed = t.root() + "/build/python/bin/mutate";
@@ -196,7 +196,7 @@ void generate(const mutants_options& o, const toolchain& t, const std::string& f
 
 std::string judges_file(const toolchain& t) { return t.root() + "/ci/mutate/judges"; }
 
-// Generated mutants that nobody has killed.
+// Generated mutants that nothing has killed.
 std::vector<tried_mutant*> survivors_of(std::vector<tried_mutant>& entries) {
   std::vector<tried_mutant*> survivors;
   for (tried_mutant& e : entries)
@@ -204,7 +204,7 @@ std::vector<tried_mutant*> survivors_of(std::vector<tried_mutant>& entries) {
   return survivors;
 }
 
-// True if the compiler makes the same code of the survivors as of the original.
+// Compares the compiled code of the survivors with that of the original.
 void compare_code(std::vector<tried_mutant>& entries, const toolchain& tools, int jobs) {
   std::vector<tried_mutant*> unknown = survivors_of(entries);
   std::erase_if(unknown, [](const tried_mutant* e) { return e->result->compared_code; });
@@ -217,7 +217,7 @@ void compare_code(std::vector<tried_mutant>& entries, const toolchain& tools, in
   run_all(unknown, compare, jobs);
 }
 
-// Mutants of kernels that no property kills meet the tests that take too long to judge every mutant.
+// Survivors among the mutants of kernels get the tests that take too long to judge every mutant.
 void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchain& tools,
                               std::optional<test_judges>& judges, const std::string& folder, int jobs) {
   std::vector<tried_mutant*> survivors = survivors_of(entries);
@@ -243,7 +243,7 @@ void judge_survivors_by_tests(std::vector<tried_mutant>& entries, const toolchai
   run_all(survivors, judge, jobs);
 }
 
-// What a run of mutants has made up its mind about.
+// A prepared run of mutants.
 struct mutants_run {
   std::vector<tried_mutant> entries;
   mutant_trial_options trial;
@@ -264,13 +264,14 @@ mutant_trial_options trial_options(const mutants_options& o, const toolchain& to
   trial.sources_key = sources_key(tools.root());
   trial.suite_key = suite_key();
   trial.cases = o.cases;
-  if (o.generated) trial.timeout_seconds = 20;  // many loop for ever
+  if (o.generated) trial.timeout_seconds = 20;  // many loop forever
   trial.seed = parse_seed(o.seed);
   trial.lacks = o.lacks;
   return trial;
 }
 
-// Where each result lies, by what it depends on; the tests that judge mutants of the suite are measured for it.
+// Determines the path of each result, by everything that it depends on, and for this measures the tests that judge
+// mutants of the suite.
 void place_results(mutants_run& run, const toolchain& tools) {
   std::vector<const mutant*> of_suite;
   for (const tried_mutant& e : run.entries)
@@ -286,7 +287,7 @@ void place_results(mutants_run& run, const toolchain& tools) {
       e.path = fmt::format("{}/{}-{}.json", run.trial.folder, e.m.id, tests_key(e.m, run.judges->of(e.m), tools));
 }
 
-// Takes the results that are there, and returns the mutants that have none.
+// Reads the existing results, and returns the mutants without one.
 std::vector<tried_mutant*> take_known_results(std::vector<tried_mutant>& entries) {
   std::vector<tried_mutant*> untried;
   for (tried_mutant& e : entries) {
@@ -309,8 +310,7 @@ void try_untried(mutants_run& run, const mutants_options& o, const toolchain& to
   const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
   std::vector<tried_mutant*> untried = take_known_results(run.entries);
   fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", run.entries.size(), untried.size());
-  // The ids of generated mutants are hashes: whenever the run is interrupted, what is done is a sample of every
-  // subject.
+  // The ids of generated mutants are hashes, so an interrupted run has a sample of every subject.
   if (o.generated)
     std::sort(untried.begin(), untried.end(),
               [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });

@@ -1,5 +1,5 @@
-// `warpcheck mutants`: does the suite find the bugs that ci/mutate plants in our own kernels, and those that it can
-// make anywhere, the suite itself included?
+// `warpcheck mutants`: checks that the suite finds the bugs that ci/mutate plants in our own kernels, and those that it
+// generates anywhere, including in the suite itself.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct mutants_options {
   std::string folder;                  // of the lists; empty: ci/mutate of the source tree
   std::string json;
   std::string seed = "1";
-  std::string lacks;  // of a call, what no case has: "bias, ta=yes"
+  std::string lacks;  // traits that no case has: "bias, ta=yes"
   int64_t cases = 100;
   int jobs = 0;    // mutants on trial at a time; 0: one per core
-  int one_in = 1;  // of each list only one mutant in so many, drawn by the seed
+  int one_in = 1;  // only one in this many mutants of each list, drawn by the seed
   bool list = false;
   bool generated = false;  // a sample drawn by ci/mutate/generate, unless `folder` is given
 };
-// Exit code 0 when every mutant is killed by its expected killer; of a generated sample, when no subject's score is
+// Returns 0 if every mutant is killed by its expected killer, or, for a generated sample, if no subject's score is
 // below that of ci/mutate/generated.score. Results are kept in the build folder and used again until the kernels, the
 // suite, the compiler or the options change.
 int mutants(const mutants_options& options);

@@ -12,7 +12,7 @@
 namespace warpcheck::cli {
 namespace {
 
-// "race softmax.cu:58 reduce.hpp:31"; a hazard without a source line keeps its words.
+// "race softmax.cu:58 reduce.hpp:31"; a hazard without a source line keeps its text.
 std::string cause_of_finding(const std::string& text) {
   static const std::regex place(R"([A-Za-z0-9_./+-]+\.[a-z]+:[0-9]+)"), number(R"(0x[0-9a-f]+|[0-9]+)");
   std::set<std::string> places;

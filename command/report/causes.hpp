@@ -10,10 +10,10 @@
 
 namespace warpcheck::cli {
 
-// The cause of a failure as its report shows it: failures with equal text have the same cause. By what is known of it:
-// - a hazard: operator, kind of hazard, and its source lines (of several hazards the first in alphabetical order);
-// - a wrong element: operator, verdict, the element, its input, expected and actual value;
-// - else: operator, verdict and message.
+// Returns the cause of a failure as its report shows it; failures with equal text have the same cause. The text has,
+// - for a hazard: operator, kind of hazard, and its source lines (of several hazards the first in alphabetical order);
+// - for a wrong element: operator, verdict, the element, its input, expected and actual value;
+// - otherwise: operator, verdict and message.
 // Numbers in a message, such as counts of elements and addresses, are left out.
 std::string cause_of(const engine::case_report& r);
 
@@ -22,7 +22,8 @@ class cause_groups {
   // Adds a failure of `name`: an operator/property, or a finding. Returns true if it is the first of its cause.
   bool add(const std::string& name, const engine::case_report& r);
 
-  // "the same race as of softmax/no-hazard", for a failure that was added and was not the first of its cause.
+  // Returns a text such as "the same race as of softmax/no-hazard", for a failure that was added and was not the first
+  // of its cause.
   std::string reference(const engine::case_report& r) const;
 
   // True if a hazard with the same source lines was added before.

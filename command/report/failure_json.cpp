@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of the source tree, or of the installed headers, by their names; of a name that two have, none.
+// Files of the source tree, or of the installed headers, by their names; a name that two files have is left out.
 const std::map<std::string, std::string>& files_of_tree() {
   static const std::map<std::string, std::string> files = [] {
     std::map<std::string, std::string> list;
@@ -64,7 +64,7 @@ std::string line_of(const std::string& path, int64_t number) {
   return line;
 }
 
-// The source file that is the candidate; "" where it is none, or where the line is no case.
+// Returns the candidate's source file; "" if it has none, or if the line is not a case.
 std::string source_of_line(const std::string& line) {
   try {
     return source_of(engine::parse_case_line(line).knob("candidate"));
@@ -84,7 +84,7 @@ nlohmann::json sources_of(const engine::case_report& r) {
       nlohmann::json entry = {{"place", m->str()}, {"line", std::stoll((*m)[2])}};
       if (const std::string path = path_of((*m)[1], source); !path.empty()) {
         entry["text"] = line_of(path, entry["line"]);
-        // As the tree names it, wherever the tree is.
+        // Named from the root of the source tree, wherever the tree is.
         const std::string root = source_root() + "/";
         entry["file"] = root.size() > 1 && path.starts_with(root) ? path.substr(root.size()) : path;
       }

@@ -10,7 +10,7 @@ struct junit_case {
   std::string suite;  // the operator
   std::string name;   // "within-error-bound f32 emulated"
   double seconds = 0;
-  std::string failure;  // what kind: a verdict, "coverage"; empty: passed or skipped
+  std::string failure;  // the kind: a verdict, "coverage"; empty: passed or skipped
   std::string message;  // one sentence; of a skip, the reason
   std::string details;
   bool skipped = false;

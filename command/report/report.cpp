@@ -1,4 +1,4 @@
-// `warpcheck report`: the page is made by a Python program.
+// `warpcheck report`: a Python program makes the page.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -38,7 +38,7 @@ class parser {
  private:
   bool is(size_t i, std::string_view s) const { return t_.is(i, s); }
 
-  // Words of the declaration that are not part of the type; i_ is then the last of them.
+  // Skips words of the declaration that are not part of the type; i_ is then the last of them.
   bool skip_qualifier() {
     for (const char* word : {"__shared__", "__device__", "__constant__", "__managed__", "static", "inline"})
       if (is(i_, word)) return true;
@@ -87,7 +87,7 @@ class parser {
     return ended && !words_.empty() && t_.is_identifier(words_.back());
   }
 
-  // Returns what the words declare, with extents, and moves past the initial value.
+  // Returns the declared name, type and extents, and moves past the initial value.
   cuda_declarator declarator() {
     cuda_declarator one;
     one.name_token = words_.back();

@@ -24,8 +24,8 @@ struct cuda_declaration {
   size_t end = 0;  // the ";"
 };
 
-// Returns the declaration of variables that starts at token `start`, or nothing if it is no plain one: then `refused`
-// is the token that shows it.
+// Returns the declaration of variables that starts at token `start`, or nothing if it is not a plain one; `refused` is
+// then the token that shows it.
 std::optional<cuda_declaration> parse_variables(const cuda_structure& s, size_t start, size_t& refused);
 
 }  // namespace warpcheck::cli

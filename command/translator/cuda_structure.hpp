@@ -32,7 +32,7 @@ class cuda_structure {
   struct device_function {
     size_t parameters = 0, body = 0;  // the brackets that open them
     bool also_host = false;
-    std::set<std::string_view> pointers;  // names that denote pointers where they denote a variable
+    std::set<std::string_view> pointers;  // names that denote pointers if they denote a variable
     std::set<std::string_view> declared;  // names of built-in variables that the function declares itself
   };
 

@@ -105,7 +105,7 @@ bool includes_thrust(std::string_view preprocessed) {
          preprocessed.find("/simt/import/stand_ins/thrust/") == std::string_view::npos;
 }
 
-// If the detector or the trace is called at each access, less optimisation and line numbers alone halve the time to
+// If the detector or the trace is called at each access, less optimisation and line tables alone halve the time to
 // compile and do not slow the program. Small functions are inlined: a report names the lines of all functions into
 // which an access was inlined. The flavour plain keeps -O2, because it judges many cases.
 std::vector<std::string> effort_options(const import_request& r) {

@@ -94,7 +94,7 @@ class rewriter {
     return is(word, "if") || is(word, "for") || is(word, "while");
   }
 
-  // A kernel called as an ordinary function returns at once: through a pointer, compilers accept such a call.
+  // A kernel that is called as an ordinary function returns at once; compilers accept such a call through a pointer.
   void refuse_plain_calls(size_t qualifier) {
     size_t k = qualifier + 1;
     while (k < t_.size() && s_.device_code(k) == nullptr && !is(k, ";") && !is(k, "{")) ++k;

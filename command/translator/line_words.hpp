@@ -1,4 +1,4 @@
-// Texts of the user's as words that a case line can carry: what it cannot is %XX, as in URLs.
+// Encodes a user's texts as words of a case line: characters that the line cannot contain are %XX, as in URLs.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace warpcheck::cli {
 
 std::string to_word(std::string_view text);
-// usage_error where a '%' is not followed by two digits of base 16.
+// Throws usage_error if two hexadecimal digits do not follow a '%'.
 std::string from_word(std::string_view word);
 
 }  // namespace warpcheck::cli

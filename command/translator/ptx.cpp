@@ -166,7 +166,7 @@ void ptx_translator::body(const std::vector<ptx_item>& items) {
   }
 }
 
-// The labels of a scope are known from its begin on. `rest` begins behind its bracket.
+// The labels of a scope are known from its start. `rest` begins after its bracket.
 void ptx_translator::open_scope(std::span<const ptx_item> rest) {
   using kinds = ptx_item::kinds;
   scope& s = scopes_.emplace_back();
@@ -434,7 +434,7 @@ bool ptx_translator::declare_variable(const std::string& text) {
   return true;
 }
 
-// call (results), function, (parameters): each is where the bytes of a parameter lie.
+// call (results), function, (parameters): each operand is the place of a parameter's bytes.
 std::string ptx_translator::call(const instruction& i) {
   const auto& o = i.operands;
   const bool has_results = !o.empty() && o[0][0] == '(';

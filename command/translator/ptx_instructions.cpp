@@ -18,7 +18,7 @@ std::string scope_of(const instruction& i) {
   return k_device_scope;
 }
 
-// The name of a bulk reduction's simt::tensor_reduction; empty: it has none.
+// Returns the name of a bulk reduction's simt::tensor_reduction; empty if it has none.
 std::string reduction_of(const instruction& i) {
   static const std::map<std::string_view, const char*> names = {{"add", "add"},   {"min", "min"},    {"max", "max"},
                                                                 {"inc", "inc"},   {"dec", "dec"},    {"and", "bit_and"},
@@ -73,7 +73,7 @@ std::string ptx_translator::barriers(const instruction& i) {
   if (i.begins({"barrier", "cluster", "wait"})) return "::simt::cluster_wait();";
   if (i.name() == "membar")
     return i.has("cta") ? "::__threadfence_block();" : i.has("gl") || i.has("sys") ? "::__threadfence();" : "";
-  if (i.begins({"fence", "proxy", "async", "global"})) return ";";  // of global memory no proxy is judged
+  if (i.begins({"fence", "proxy", "async", "global"})) return ";";  // proxies of global memory are not checked
   if (i.begins({"fence", "proxy", "async"}))
     return fmt::format("::simt::fence_proxy_async<::simt::proxy_space::{}>();",
                        i.has("shared::cta") ? "own_shared" : "all");
@@ -216,7 +216,8 @@ std::string ptx_translator::tensor(const instruction& i) {
   return i.has("mma_async") ? wgmma(i) : "";
 }
 
-// mma.sync.aligned.m16n8kK.row.col.D.A.B.C of reals. Half of a step's products may be left out: they are zeros.
+// mma.sync.aligned.m16n8kK.row.col.D.A.B.C of reals. If an instruction has half a step's products, the others are
+// zeros.
 std::string ptx_translator::mma(const instruction& i) {
   const auto& o = i.operands;
   const auto& p = i.opcode;
@@ -262,8 +263,8 @@ std::string ptx_translator::integer_mma(const instruction& i) {
   return code;
 }
 
-// wgmma.mma_async.sync.aligned.m64nNkK.D.A.B d, a, b, scale-d, and of reals imm-scale-a, imm-scale-b, of 16 bits also
-// the transpositions of what lies in shared memory; of integers with .satfinite before or behind the types.
+// wgmma.mma_async.sync.aligned.m64nNkK.D.A.B d, a, b, scale-d; for reals imm-scale-a, imm-scale-b, and for 16 bits also
+// the transpositions of operands in shared memory; for integers .satfinite before or after the types.
 std::string ptx_translator::wgmma(const instruction& i) {
   const auto& o = i.operands;
   words p = i.opcode;
@@ -406,7 +407,7 @@ std::string ptx_translator::warp(const instruction& i) {
     if (name == "?" || to.empty() || to.size() > 2) return "";
     const std::string lane = as("int", o[2]), segments = as("unsigned", o[3]);
     std::string code;
-    if (to.size() == 2)  // first, for the lane may be in the register of the result
+    if (to.size() == 2)  // first, because the lane may be in the register of the result
       code = fmt::format("const bool simt_in = ptx::lane_is_in_range('{}', {}, {}); ", name.empty() ? 'i' : name[0],
                          lane, segments);
     code += store(to[0], fmt::format("::__shfl_{}sync({}, {}, {}, ptx::width({}))", name, as("unsigned", o[4]),

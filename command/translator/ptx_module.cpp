@@ -52,7 +52,7 @@ words split_at_blanks(std::string_view text) {
   return list;
 }
 
-// FILE:LINE of ".loc 1 57 3" and of ".loc 3 107 10, function_name NAME, inlined_at 1 57 3": the place of the call.
+// FILE:LINE of ".loc 1 57 3", and of ".loc 3 107 10, function_name NAME, inlined_at 1 57 3" that of the call.
 std::string origin_of(const std::string& location, const std::map<int, std::string>& sources) {
   const words list = split_at_blanks(location);
   const auto inlined = std::find(list.begin(), list.end(), "inlined_at");
@@ -88,7 +88,7 @@ class parser {
     while (to < text_.size() && is_blank(text_[to])) ++to;
     advance(to);
   }
-  // Up to one of `ends`, which is not taken.
+  // Takes text up to one of `ends`, which is not taken.
   std::string take_until(const char* ends, const char* what) {
     const size_t end = text_.find_first_of(ends, at_);
     if (end == std::string::npos) fail(line_, fmt::format("{} has no end", what));
@@ -108,7 +108,7 @@ class parser {
     skip_blanks();
     return at_ < text_.size() && text_[at_] == c;
   }
-  // The position behind the bracket that closes the one here.
+  // Returns the position after the bracket that closes the one here.
   size_t closing(char open, char close, const char* what) {
     int depth = 0;
     bool is_quoted = false;
@@ -220,7 +220,7 @@ class parser {
     module_.functions.push_back(std::move(f));
   }
 
-  // .reqntid 128, 1, 1 and its like, between the parameters and the body.
+  // Reads .reqntid 128, 1, 1 and similar attributes, between the parameters and the body.
   void attribute(ptx_function& f) {
     const int line = line_;
     const std::string name = word();

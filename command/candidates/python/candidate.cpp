@@ -54,7 +54,7 @@ bool has_work(const std::vector<tensor_view>& tensors) {
                      [](const tensor_view& v) { return !v.rule->is_input && !v.is_empty(); });
 }
 
-// True if the function takes the element type of the first input. It lists those of the operator's first form.
+// True if the function accepts the element type of the first input. It lists types of the operator's first form.
 bool is_listed(const settings& s, const tensor_view& first) {
   const uint32_t own = dtype_bit(first.tensor->dtype);
   return (own & s.dtypes) || !(own & s.rules.dtypes());

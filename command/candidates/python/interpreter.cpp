@@ -30,11 +30,11 @@ interpreter_process g_process;
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(std::string(what) + std::strerror(errno)); }
 
-// In the child, between fork and exec: what the two descriptors are becomes 3 and, where there is one, 4.
+// Runs in the child between fork and exec: moves the two descriptors to 3 and, if there is a second one, 4.
 [[noreturn]] void become_interpreter(const settings& s, const char* role, int first, int second, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
-  // Above the numbers that they get, so that neither is closed by the other's move.
+  // Above the final numbers, so that moving one does not close the other.
   const int high_first = fcntl(first, F_DUPFD, 10), high_second = second < 0 ? -1 : fcntl(second, F_DUPFD, 10);
   dup2(high_first, 3);
   close(high_first);
@@ -110,7 +110,7 @@ void start_in_nursery(const settings& s, int memory) {
   _exit(WEXITSTATUS(status) == 0 ? 1 : WEXITSTATUS(status));
 }
 
-// The channel has come to its end.
+// Ends this process in the same way as the interpreter ended.
 [[noreturn]] void die_likewise() {
   int status = 0;
   if (g_process.pid < 0) {
@@ -122,7 +122,7 @@ void start_in_nursery(const settings& s, int memory) {
   die_as(status);
 }
 
-// What is not sent because the other end is closed has its answer in what was received before.
+// If the other end is closed, the answer is among the data received before.
 void send_all(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = send(g_process.channel, text.data() + done, text.size() - done, MSG_NOSIGNAL);

@@ -1,5 +1,5 @@
-// The interpreter that runs the user's function for this process, one call at a time: forked by the nursery of the run,
-// which has loaded what the function needs, or a child of this process.
+// The interpreter that runs the user's function for this process, one call at a time. It is forked by the run's
+// nursery, which has loaded everything that the function needs, or it is a child of this process.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct settings {
   std::string nursery;  // the name of its socket; "": there is none
   cli::contract rules;
   bool has_reserve = false;  // the function has a parameter `reserve`
-  bool is_isolated = false;  // the interpreter has no capability and no descriptor but its own (isolation/confine.hpp)
+  bool is_isolated = false;  // the interpreter has no capability, and only its own descriptors (isolation/confine.hpp)
 };
 // Reads the variable; throws std::runtime_error if it contains no settings.
 settings read_settings();

@@ -18,11 +18,11 @@ namespace {
 constexpr size_t k_page = 4096, k_guard = 4096, k_alignment = 256;
 constexpr unsigned char k_guard_byte = 0xa5;
 constexpr size_t k_filled = size_t{256} << 20;
-// Addresses, not memory: pages are taken where they are touched, so rows may lie many gigabytes apart.
+// Address space, not memory: pages are taken when touched, so rows may be many gigabytes apart.
 constexpr size_t k_capacity = size_t{1} << 38;
 
 struct buffer {
-  size_t size, payload, bytes;  // the block's bytes; where in it the buffer starts, and its bytes
+  size_t size, payload, bytes;  // the block's bytes; offset of the buffer, and its bytes
 };
 std::map<size_t, buffer>& buffers() {
   static std::map<size_t, buffer> map;  // by the first byte of the block
@@ -30,7 +30,7 @@ std::map<size_t, buffer>& buffers() {
 }
 std::string g_error;
 
-// The first place where `size` bytes are free.
+// Returns the first place with `size` free bytes.
 size_t find_place(size_t size) {
   size_t at = 0;
   for (const auto& [begin, b] : buffers()) {
@@ -102,7 +102,7 @@ const char* last_error() { return g_error.c_str(); }
 shared_memory& shared_memory::own() {
   static shared_memory* memory = nullptr;
   static pid_t of = 0;
-  if (of != getpid()) {  // the memory of the process that this one was forked from stays with that one
+  if (of != getpid()) {  // the memory belongs to the process that this one was forked from
     buffers().clear();
     memory = new shared_memory;
     of = getpid();

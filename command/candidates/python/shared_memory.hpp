@@ -20,7 +20,7 @@ class shared_memory {
   int descriptor() const { return descriptor_; }
   char* base() const { return base_; }
   size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - base_); }
-  // The block that p lies in; size 0 where it lies in none.
+  // Returns the block that contains p; size 0 if none does.
   shared_block block_of(const void* p) const;
 
  private:
@@ -29,7 +29,7 @@ class shared_memory {
   char* base_ = nullptr;
 };
 
-// The interface of candidate.h over that memory; `device` is what the tensors count as.
+// The interface of candidate.h over that memory, for tensors that count as being on `device`.
 const warpcheck_device_api* shared_memory_api(warpcheck_device device);
 
 }  // namespace warpcheck::python
