@@ -289,7 +289,7 @@ class Trials(unittest.TestCase):
 
     def verify(self, kernel):
         (self.folder / "rms_norm.cu").write_text(kernel)
-        return self.run_command(*COMMAND.split(), "--shrink-seconds", "5")
+        return self.run_command(*COMMAND.split(), "--shrink-seconds", "0.5")
 
     def test_the_kernel_of_the_page_passes(self):
         code, output = self.verify(KERNEL)
@@ -336,7 +336,7 @@ class Trials(unittest.TestCase):
         (self.folder / "b.cu").write_text(SCALE_BACKWARD)
         (self.folder / "scale.op").write_text("operator scale(x[n], w[n]) -> y[n]\n  y[i] = x[i] * exp(w[i])\n")
         arguments = ["verify", "gradient:scale.op", "--source", "b.cu", "--entry", "scale_backward", "--device",
-                     "emulated", "--cases", "10", "--shrink-seconds", "5"]
+                     "emulated", "--cases", "10", "--shrink-seconds", "0.5"]
         code, output = self.run_command(*arguments)
         self.assertEqual(code, 0, output)
         (self.folder / "b.cu").write_text(SCALE_BACKWARD.replace("d_y[i] * x[i]", "x[i]"))
@@ -421,7 +421,7 @@ class Trials(unittest.TestCase):
     def test_a_gather_of_the_library(self):
         (self.folder / "e.cu").write_text(EMBEDDING)
         arguments = ["verify", "embedding.op", "--source", "e.cu", "--entry", "embedding", "--device", "emulated",
-                     "--cases", "10", "--shrink-seconds", "5"]
+                     "--cases", "10", "--shrink-seconds", "0.5"]
         code, output = self.run_command(*arguments)
         self.assertEqual(code, 0, output)
         (self.folder / "e.cu").write_text(EMBEDDING.replace("ids[blockIdx.x] * d", "(ids[blockIdx.x] ^ 1) * d"))
@@ -430,7 +430,7 @@ class Trials(unittest.TestCase):
     def test_kernels_of_library_formulas(self):
         for name, (kernel, faults) in KERNELS.items():
             arguments = ["verify", f"{name}.op", "--source", f"{name}.cu", "--entry", name, "--device", "emulated",
-                         "--cases", "30", "--shrink-seconds", "5"]
+                         "--cases", "30", "--shrink-seconds", "0.5"]
             headers = "#include <cstdint>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n"
             (self.folder / f"{name}.cu").write_text(headers + kernel)
             with self.subTest(name):
@@ -455,7 +455,7 @@ class Trials(unittest.TestCase):
                             f"-I{SOURCE / 'docs/bring_your_own'}", "mine.cpp", "-o", "libmine.so"],
                            cwd=self.folder, check=True)
             found, output = self.run_command("verify", "log_softmax.op", "--candidate", "./libmine.so", "--device",
-                                             "cpu", "--cases", "10", "--shrink-seconds", "5")
+                                             "cpu", "--cases", "10", "--shrink-seconds", "0.5")
             self.assertEqual(found, code, output)
 
     def test_a_python_function_gets_elements_of_8_bits(self):
@@ -464,7 +464,7 @@ class Trials(unittest.TestCase):
             (self.folder / f"{name}.py").write_text(PYTHON_8_BITS)
             (self.folder / "halve.op").write_text(HALVE)
             arguments = ["verify", f"{name}.op", "--python", f"{name}.py:{name}", "--cases", "10", "--property",
-                         "within-error-bound", "--shrink-seconds", "5"]
+                         "within-error-bound", "--shrink-seconds", "0.5"]
             code, output = self.run_command(*arguments)
             self.assertEqual(code, 0, output)
             self.assertIn(wrong[0], PYTHON_8_BITS)
