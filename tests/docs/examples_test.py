@@ -23,9 +23,6 @@ import unittest
 
 import numpy
 
-sys.path.append(os.path.join(os.path.dirname(__file__), "../candidates"))
-import inline_test  # noqa: E402  its samples of KernelBench and GPU MODE
-
 ROOT = PROGRAM = None
 BLOCK = re.compile(r"^ *```([^`\n]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"`([\w/.-]+\.\w+)`[^`\n]*\n+$")
@@ -48,6 +45,7 @@ ELSEWHERE = {
     ("docs/agents.md", "pip install"): WHEEL,
     ("docs/agents.md", '{"mcpServers"'): "python.wheel starts this command",
     ("docs/architecture.md", "abi/ "): "test_the_folders_of_the_architecture_exist",
+    ("docs/bring_your_own/source.md", "warpcheck verify softmax"): "self.inline",
     ("docs/command.md", "cases = 50"): "unit.readme",
     ("docs/containers.md", "podman build"): "downloads images; unit.containerfile checks the stages",
     ("docs/examples/adopt/README.md", "find_package"): "unit.install_adopt",
@@ -120,12 +118,14 @@ def commands(text):
 
 
 def shortened(words):
-    """Returns the command with few cases, and with the interpreter of the tests, which has NumPy."""
+    """Returns the command with few cases, or without verification, and with the interpreter of the tests for NumPy."""
     more = ["--interpreter", sys.executable] if "--python" in words else []
     if words[1] == "fuzz":
         more += QUICK + (["--cases", "2"] if "--time" in words else [])
     if words[1] == "verify" and not {"--cases", "--input"} & set(words):
         more += [*QUICK, "--cases", "2"]
+    if words[1] == "bench":
+        more.append("--unverified")
     return [PROGRAM if words[0] == "warpcheck" else words[0], *(SHORTER.get(word, word) for word in words[1:]), *more]
 
 
@@ -160,8 +160,6 @@ class Examples(unittest.TestCase):
             (pathlib.Path(scratch.name) / "abi").symlink_to(ROOT / "abi")
         own = ROOT / "docs/bring_your_own"
         shutil.copy(own / ("operators.cu" if "my_matmul" in text else "softmax.cu"), folder / "mine.cu")
-        (folder / "softmax.py").write_text(inline_test.kernelbench())
-        (folder / "submission.py").write_text(inline_test.GPUMODE.format(source=inline_test.WRITES))
         shutil.copy(ROOT / "tests/import/programs/ptx/kernels.ptx", folder / "k.ptx")
         random = numpy.random.default_rng(1)
         shapes = {"rows": (3, 128), "total": (1,), "x": (3, 5), "logits": (3, 5), "a": (3, 4), "b": (4, 2)}
