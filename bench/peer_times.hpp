@@ -15,7 +15,7 @@ using foreign_times = std::map<std::string, std::map<std::string, std::vector<do
 
 inline void read_foreign(const std::string& file, foreign_times* times) {
   std::ifstream in(file);
-  if (!in) throw std::runtime_error("peer-times: there is no file '" + file + "'");
+  if (!in) throw std::runtime_error("peer-times: file '" + file + "' not found");
   const auto document = nlohmann::json::parse(in, nullptr, false);
   if (!document.is_object() || !document.contains("rows") || !document["rows"].is_array())
     throw std::runtime_error("peer-times: '" + file + "' is not what bench/peers writes (an object with \"rows\")");

@@ -171,7 +171,8 @@ void use_formula_of_line(std::string_view line) {
   // A gradient is found by the name of its forward operator.
   for (std::string_view of = file; of.starts_with(k_gradient); of.remove_prefix(k_gradient.size())) {
     if (!name.ends_with(k_gradient_suffix))
-      throw usage_error(fmt::format("formula: '{}' is the gradient of an operator, and {} is none", identity, op));
+      throw usage_error(
+          fmt::format("formula: '{}' is the gradient of an operator, but {} is not a gradient", identity, op));
     name.remove_suffix(k_gradient_suffix.size());
   }
   for (const named_formula& f : formulas_of(fmt::format("{}:{}", file, name))) {

@@ -82,7 +82,8 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--size", o.size, "Limit on sizes of generated shapes: quick, ci or full")->capture_default_str();
   command->add_option("--max-rows", o.max_rows,
                       "Generate at most this many rows; properties that need more are left out");
-  command->add_option("--max-cols", o.max_cols, "Generate at most this many columns, likewise");
+  command->add_option("--max-cols", o.max_cols,
+                      "Generate at most this many columns; properties that need more are left out");
   command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
       ->capture_default_str();
   command->add_flag("--mps", o.mps,
@@ -131,7 +132,7 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   CLI::Option* of_null_kernels =
       verify->add_flag("--null-kernels", command.null_kernels,
-                       "Count the cases that kernels which compute nothing pass, instead of a verdict");
+                       "Instead of a verdict, print how many cases are passed by kernels that compute nothing");
   for (const char* name :
        {"--candidate",      "--source",      "--python",   "--device",          "--dtype", "--kernelbench",
         "--gpumode",        "--size",        "--max-rows", "--max-cols",        "--shard", "--regressions",
@@ -228,7 +229,7 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
   mutants->add_option(
       "subjects", m.operators,
       "Only these operators, or parts of the suite (default: all that have a list, or those of the plug-ins); or "
-      "formulas (FILE.op): does the trial of a formula find each change of it?");
+      "formulas (FILE.op), each changed in one place at a time");
   mutants->add_option("--only", m.only, "Only the mutant of this id (may be repeated)");
   CLI::Option* of_only = mutants->get_option("--only");
   mutants
@@ -256,8 +257,8 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
 void add_list(CLI::App& app, cli::list_options& l, int& code) {
   CLI::App* list = app.add_subcommand("list", "List operators, or the variants and properties of one operator");
   list->add_option("operator", l.op, "The operator to describe");
-  list->add_flag("--distributions", l.distributions, "The distributions that a recipe can name");
-  list->add_flag("--verdicts", l.verdicts, "The verdicts that a case can get, by severity");
+  list->add_flag("--distributions", l.distributions, "List the distributions of recipes");
+  list->add_flag("--verdicts", l.verdicts, "List the verdicts of a case, by severity");
   add_output(list, "--json", l.json,
              "Write the properties of each operator, or of the named one, as JSON to this file");
   list->callback([&] {
@@ -295,15 +296,15 @@ void add_color(CLI::App& app, std::string& when) {
 
 void add_judge(CLI::App& app, int& code) {
   CLI::App* judge = app.add_subcommand(
-      "judge", "Judge arrays in hand: requests from standard input, a line of JSON each (python/warpcheck/judging.py)");
+      "judge", "Judge given arrays: requests on standard input, one line of JSON each (python/warpcheck/judging.py)");
   judge->callback([&] { code = cli::judge(); });
 }
 
 void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   CLI::App* golden = app.add_subcommand("golden", "Check or regenerate the golden data");
   golden->require_subcommand(1);
-  CLI::App* check =
-      golden->add_subcommand("check", "Hashes, format, and agreement of the reference and a candidate with every file");
+  CLI::App* check = golden->add_subcommand(
+      "check", "Check hashes and format, and that the reference and a candidate agree with every file");
   check->add_option("operators", g.operators, "Only these operators (default: all, or those of the plug-ins)");
   check->add_option("--folder", g.folder, k_golden_folder);
   check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
@@ -315,7 +316,7 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
       "regenerate", "Write the known answers of an operator, the checksums and the error profile");
   regenerate->add_option("operator", g.operators, "The operator")->required();
   regenerate->add_option("--folder", g.folder, k_golden_folder);
-  regenerate->add_option("--device", g.device, "Of the error profile: auto, emulated, cuda or cuda:N")
+  regenerate->add_option("--device", g.device, "Device of the error profile: auto, emulated, cuda or cuda:N")
       ->capture_default_str();
   regenerate->callback([&] { code = cli::golden_regenerate(g); });
 }
@@ -323,7 +324,7 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
 void add_ptx_launches(CLI::App& emulated, cli::run_emulated_options& e) {
   emulated
       .add_option("--launch", e.launches,
-                  "Of a .ptx file: a launch, KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
+                  "A launch of a .ptx file: KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
                   "are numbers and names of arrays (may be repeated)")
       ->allow_extra_args(false);
   emulated.add_option("--array", e.arrays, "An array for launches: NAME=FILE.npy, or unwritten: NAME=f32[64,16]")
@@ -362,7 +363,7 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated
       ->add_option("--step-limit", e.step_limit,
-                   "Scheduler steps without the end of a thread after which a launch is a livelock")
+                   "A launch in which no thread ends during this many scheduler steps is a livelock")
       ->capture_default_str();
   emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")
       ->check(CLI::IsMember({"relaxed", "plain"}))
@@ -435,7 +436,9 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
                    "cuda; or emulated or cpu (with a candidate), to check that rows run")
       ->capture_default_str();
   cli::add_candidate(bench, command.verify, command.brought);
-  bench->add_option("--cases", command.verify.cases, "Cases of each property with which a candidate is verified first")
+  bench
+      ->add_option("--cases", command.verify.cases,
+                   "Cases of each property that verify a candidate before it is measured")
       ->capture_default_str();
   add_unwanted(bench, command.verify);
   bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");

@@ -165,7 +165,7 @@ void mps_daemon::stop() {
 std::unique_ptr<mps_daemon> mps_if(bool asked, const std::string& device) {
   if (!asked) return nullptr;
   if (device != "cuda")
-    throw engine::usage_error(fmt::format("mps: it shares a GPU, and this run is on device {}", device));
+    throw engine::usage_error(fmt::format("mps: it shares a GPU, but this run is on device {}", device));
   return std::make_unique<mps_daemon>();
 }
 

@@ -287,7 +287,7 @@ uint64_t parse_seed(const std::string& text) {
   uint64_t seed = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (code != std::errc() || end != text.data() + text.size())
-    throw usage_error(fmt::format("seed: '{}' is not an integer in [0, 2^64) and not 'random'", text));
+    throw usage_error(fmt::format("seed: '{}' is neither an integer in [0, 2^64) nor 'random'", text));
   return seed;
 }
 

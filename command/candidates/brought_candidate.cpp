@@ -50,7 +50,7 @@ void add_inline_sources(CLI::App* command, source_request& s, CLI::Option* of_so
 void prepare_forward(const verify_options& o, source_request source, const std::string& forward) {
   const size_t colon = forward.rfind(':');
   if (colon == std::string::npos)
-    throw engine::usage_error(fmt::format("forward: '{}' is not FILE.cu:FUNCTION", forward));
+    throw engine::usage_error(fmt::format("forward: '{}' is not of the form FILE.cu:FUNCTION", forward));
   source.file = forward.substr(0, colon);
   source.entry = forward.substr(colon + 1);
   source.arguments.clear();

@@ -62,7 +62,7 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
                            const std::string& device) {
   const size_t colon = file_and_function.rfind(':');
   if (colon == std::string::npos)
-    throw usage_error(fmt::format("python: '{}' is not FILE.py:FUNCTION", file_and_function));
+    throw usage_error(fmt::format("python: '{}' is not of the form FILE.py:FUNCTION", file_and_function));
   python::settings s;
   s.op = op;
   s.device = device == "auto" ? "cpu" : device.substr(0, device.find(':'));

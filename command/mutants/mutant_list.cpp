@@ -98,11 +98,11 @@ mutant_list read_mutants(const std::string& path) {
     if (m.id.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") !=
         std::string::npos)
       throw usage_error(fmt::format("{}: id '{}' may hold letters, digits, '-', '_' and '.' only", place, m.id));
-    if (!ids.insert(m.id).second) throw usage_error(fmt::format("{}: id '{}' is there twice", place, m.id));
+    if (!ids.insert(m.id).second) throw usage_error(fmt::format("{}: id '{}' occurs twice", place, m.id));
     set_expected(m, columns[4]);
     list.mutants.push_back(std::move(m));
   }
-  if (list.mutants.empty()) throw usage_error(fmt::format("{}: there is no mutant in it", path));
+  if (list.mutants.empty()) throw usage_error(fmt::format("{}: it has no mutant", path));
   return list;
 }
 

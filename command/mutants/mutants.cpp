@@ -39,7 +39,7 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
     for (const fs::directory_entry& e : fs::directory_iterator(folder))
       if (e.path().extension() == ".mutants") lists.push_back(e.path().string());
     std::sort(lists.begin(), lists.end());
-    if (lists.empty()) throw usage_error(fmt::format("mutants: there is no list in '{}'", folder));
+    if (lists.empty()) throw usage_error(fmt::format("mutants: '{}' has no list of mutants", folder));
   }
   for (const std::string& op : o.operators) {
     const plugin* const own = o.folder.empty() ? plugin_of(op) : nullptr;

@@ -1,4 +1,4 @@
-"""`check` and `bound`: arrays in hand, judged by one process of the command that stays for all calls."""
+"""`check` and `bound`: given arrays, judged by one process of the command that stays for all calls."""
 
 from __future__ import annotations
 

@@ -542,7 +542,7 @@ TEST_F(Python, MistakesAreSaid) {
     int status;
     const char* said;
   } list[] = {
-      {"verify softmax --python door.py", 2, "python: 'door.py' is not FILE.py:FUNCTION"},
+      {"verify softmax --python door.py", 2, "python: 'door.py' is not of the form FILE.py:FUNCTION"},
       {"verify softmax --python none.py:f", 2, "python: file 'none.py' not found"},
       {"verify softmax --python door.py:none --interpreter " + interpreter(), 2,
        "python: door.py defines no function 'none'; it defines softmax, unshifted, "},

@@ -96,7 +96,7 @@ class Usage(unittest.TestCase):
              "--property", "index-beyond-2-to-24", "--device", "emulated"]),
             (2, "size: 'huge'", ["verify", "softmax", "--size", "huge", "--device", "cuda"]),
             (2, "--journal", ["verify", "softmax", "--resume"]),
-            (2, "mps: it shares a GPU, and this run is on device emulated",
+            (2, "mps: it shares a GPU, but this run is on device emulated",
              ["verify", "softmax", "--mps", "--device", "emulated"]),
             (2, "mps: it shares a GPU", ["fuzz", "softmax", "--mps", "--device", "emulated",
                                          "--out", "/tmp/never-made"]),

@@ -515,7 +515,7 @@ TEST(supervisor, a_case_that_is_in_two_journals_is_refused) {
   supervise({numbered_job("a", 5)}, options);
   options.resume = true;
   std::filesystem::copy_file(folder.path() + "/worker-0.journal", folder.path() + "/worker-1.journal");
-  EXPECT_NE(error_of<usage_error>({numbered_job("a", 5)}, options).find("is there twice"), std::string::npos);
+  EXPECT_NE(error_of<usage_error>({numbered_job("a", 5)}, options).find("occurs twice"), std::string::npos);
 }
 
 TEST(supervisor, a_full_disk_is_one_clear_error_and_finished_cases_stay) {

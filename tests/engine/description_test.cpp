@@ -174,7 +174,7 @@ std::string refused(description d) {
 }
 
 TEST(descriptions, that_are_wrong_are_refused_with_a_sentence) {
-  EXPECT_EQ(refused({"described_test", {}, {}}), "operator: two are named 'described_test'");
+  EXPECT_EQ(refused({"described_test", {}, {}}), "operator: 'described_test' is described twice");
   EXPECT_EQ(refused({"other_test", {{"rows"}}, {{"any", {{"x", true, "rows, 2*width"}}}}}),
             "operator other_test: tensor x [rows, 2*width] names 'width', which is neither an extent nor a scalar");
 }

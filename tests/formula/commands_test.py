@@ -181,7 +181,7 @@ class Run(unittest.TestCase):
 
 
 class Judged(unittest.TestCase):
-    """`warpcheck judge`: arrays in hand are judged whole."""
+    """`warpcheck judge`: given arrays are judged whole."""
 
     def compared(self, operator, inputs, output):
         """The elements that are compared; arrays are (name, shape, values)."""

@@ -76,9 +76,8 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
 TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
   write("kernels/a.cu", "one two two");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\n"), "accepted");
-  EXPECT_EQ(refusal(""), fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
-  EXPECT_EQ(refusal("# only a comment\n"),
-            fmt::format("{}: there is no mutant in it", (folder_ / "softmax.mutants").string()));
+  EXPECT_EQ(refusal(""), fmt::format("{}: it has no mutant", (folder_ / "softmax.mutants").string()));
+  EXPECT_EQ(refusal("# only a comment\n"), fmt::format("{}: it has no mutant", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\n"),
             "softmax.mutants:1: the line has 4 columns; id, file, old text, new text and expected killer are required, "
             "tab separated");
@@ -89,7 +88,7 @@ TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
   EXPECT_EQ(refusal("A/B\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
             "softmax.mutants:1: id 'A/B' may hold letters, digits, '-', '_' and '.' only");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\nA\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
-            "softmax.mutants:2: id 'A' is there twice");
+            "softmax.mutants:2: id 'A' occurs twice");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tno-such\n"),
             "softmax.mutants:1: A: 'no-such' is not a property of softmax");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation:sad\n"),

@@ -104,7 +104,7 @@ class NewOperator(unittest.TestCase):
         self.assertIn("write golden files by another program", r.stderr)
         r = run(os.environ["WARPCHECK"], "mutants", OP, "--folder", self.tree / "ci/mutate")
         self.assertEqual(r.returncode, 2)
-        self.assertIn(f"{OP}.mutants: there is no mutant in it", r.stderr)
+        self.assertIn(f"{OP}.mutants: it has no mutant", r.stderr)
 
     def test_a_missing_file_of_the_slice_does_not_configure(self):
         lost = self.tree / FILES[4]

@@ -44,7 +44,7 @@ class BadPlugins(unittest.TestCase):
             ("extent",
              "operator described: tensor y [rows, columns] names 'columns', which is neither an extent nor a scalar"),
             ("name", "operator: the name 'Described' may hold small letters, digits and '_' only"),
-            ("operator", "operator: two are named 'softmax'"),
+            ("operator", "operator: 'softmax' is described twice"),
             ("property-twice", "property: described has two named 'one'"),
             ("property-of-another", "property one: it is of operator 'softmax', must be of described"),
             ("no-property", "operator described: it has no property"),
@@ -63,7 +63,7 @@ class BadPlugins(unittest.TestCase):
                 shutil.copy(PLUGIN, f"{folder}/{name}.so")
                 shutil.copy(CANDIDATE, f"{folder}/{name}_emulated.so")
             plugins = ["--plugin", f"{folder}/libfirst.so", "--plugin", f"{folder}/libsecond.so"]
-            self.expect(2, "operator: two are named 'described'", *plugins, "list")
+            self.expect(2, "operator: 'described' is described twice", *plugins, "list")
             r = run(*plugins[:2], "list")
             self.assertEqual(r.returncode, 0, r.stderr)
             self.assertRegex(r.stdout, r"described +2 properties")

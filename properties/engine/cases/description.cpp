@@ -138,7 +138,7 @@ std::string what_is_wrong(const description& d, const bench_row& row) {
 }  // namespace
 
 void describe_operator(description d) {
-  if (find_description(d.op)) throw usage_error(fmt::format("operator: two are named '{}'", d.op));
+  if (find_description(d.op)) throw usage_error(fmt::format("operator: '{}' is described twice", d.op));
   for (const call_form& form : d.forms)
     for (const tensor_info& t : form.tensors) {
       std::vector<std::string_view> shapes = {t.shape};

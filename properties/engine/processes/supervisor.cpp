@@ -141,7 +141,7 @@ class supervisor {
           throw usage_error(fmt::format("journal {}: case {} of job {} is not of this run", file, r.index, r.job));
         if (r.kind != journal_record::finished) return;
         if (done_[static_cast<size_t>(position)])
-          throw usage_error(fmt::format("journal {}: case {} of job {} is there twice", file, r.index, r.job));
+          throw usage_error(fmt::format("journal {}: case {} of job {} occurs twice", file, r.index, r.job));
         take(position, r);
       });
       if (number < static_cast<int>(workers_.size())) workers_[static_cast<size_t>(number)].reader = std::move(reader);
