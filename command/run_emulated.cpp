@@ -55,7 +55,7 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
 
 constexpr const char* k_benign = "benign";
 
-// What a run did: the hash of its control flow, and of the addresses that kernels accessed.
+// Facts about a run: the hash of its control flow, and of the addresses that kernels accessed.
 struct run_trace {
   unsigned long long kernels = 0, host = 0;
   bool operator==(const run_trace&) const = default;

@@ -44,8 +44,8 @@ std::string error_ratio_text(const job_result& r) {
   return r.compared > 0 ? fmt::format("{:.3f}", r.max_error_ratio) : "-";
 }
 
-// Of a shrunk part of the user's array an array of its own beside the report, which the case then names.
-// Where none can be written there, the case goes on naming the part.
+// Writes a shrunk part of the user's array beside the report, as an array that the case then names. If it cannot be
+// written, the case keeps naming the part.
 case_report with_own_array(case_report r, const verify_options& o) {
   namespace fs = std::filesystem;
   trial_case c;
@@ -79,9 +79,9 @@ case_report with_own_array(case_report r, const verify_options& o) {
   return r;
 }
 
-// No verdict: a job of which the run, interrupted or a shard, came to no case.
+// No verdict: an interrupted run, or a shard, reached no case of the job.
 constexpr std::string_view k_not_run = "not run";
-// Nor one of which the candidate was asked nothing, or offers nothing.
+// No verdict: no case of the job called the candidate, or none was offered.
 constexpr std::string_view k_not_tried = "not tried";
 
 std::string_view verdict_text(const job_result& r) {
@@ -96,7 +96,7 @@ std::string stopped_text(const job_result& r) {
 
 std::string count_text(size_t failures) { return fmt::format("{} failure{}", failures, failures == 1 ? "" : "s"); }
 
-// Of the dtypes of one property.
+// For all dtypes of one property.
 std::string failures_text(size_t failures, const std::vector<std::string>& stopped, int types) {
   if (failures == 0) return "";
   if (stopped.empty()) return fmt::format(" ({})", count_text(failures));
@@ -190,7 +190,7 @@ nlohmann::json result_json(const run_request& request, const std::vector<planned
           {"timing", {{"seconds", results.seconds}, {"job_seconds", seconds}}}};
 }
 
-// Of failures that were shrunk, by their lines.
+// Explanations of shrunk failures, by their lines.
 using explanations = std::map<std::string, explanation>;
 
 nlohmann::json failures_json(const std::vector<case_report>& failures, const explanations& explained) {
@@ -241,7 +241,7 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
       c.failure = name_of(r.worst);
       c.message = fmt::format("{} of {} cases fail; the first: {}", r.failures.size(), r.cases,
                               r.failures.empty() ? "" : r.failures[0].message);
-      // A cause is described where it is first.
+      // A cause is described at its first failure.
       for (const case_report& f : shown)
         c.details += causes.add(fmt::format("{}/{}", suite, name), f)
                          ? describe(f)
@@ -407,7 +407,7 @@ asked_properties asked_of(const run_request& r, const std::vector<planned_job>& 
   return count_asked(r, judged);
 }
 
-// How strong the exact runs of each operator are (properties/engine/trials/polynomial_identity.hpp).
+// Prints the strength of the exact runs of each operator (properties/engine/trials/polynomial_identity.hpp).
 void print_exact_runs(const std::vector<planned_job>& jobs, const run_result_set& results) {
   std::map<std::string, double> greatest;
   for (size_t i = 0; i < jobs.size(); ++i)
@@ -418,7 +418,7 @@ void print_exact_runs(const std::vector<planned_job>& jobs, const run_result_set
                probability);
 }
 
-// Says what stands below the table, and returns the exit code.
+// Prints the lines below the table, and returns the exit code.
 int conclude(const run_request& request, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
              const left_out_properties& left_out, const std::vector<formula_verdict>& formulas) {
@@ -444,7 +444,7 @@ int conclude(const run_request& request, const job_result& all, const run_result
   return conclude(request, e, left_out);
 }
 
-// What kernels, host code and Python functions print goes where this command's own output does, not into a message.
+// Sends the output of kernels, host code and Python functions to this command's own output instead of a message.
 class shown_output {
  public:
   shown_output() : out_(dup(STDOUT_FILENO)), error_(dup(STDERR_FILENO)) {}
@@ -455,7 +455,7 @@ class shown_output {
   shown_output(const shown_output&) = delete;
   shown_output& operator=(const shown_output&) = delete;
 
-  // In the process of the case.
+  // Runs in the process of the case.
   case_report run(const trial_case& c) const {
     dup2(out_, STDOUT_FILENO);
     dup2(error_, STDERR_FILENO);

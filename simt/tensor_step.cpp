@@ -70,7 +70,7 @@ float float_of(uint32_t b) {
   return x;
 }
 
-// What the steps of one part take: the operands taken apart.
+// Decoded operands, as the steps of one part use them.
 struct operands {
   int rows, cols, depth;
   int32_t a_significand[k_most_rows][k_most_depth];  // shifted: a product has rules.fraction_bits behind the point
@@ -95,7 +95,7 @@ float nearest_f16(double x) {
   return std::fabs(kept) >= 65536 ? std::copysign(INFINITY, static_cast<float>(x)) : static_cast<float>(kept);
 }
 
-// Where an operand or c is not finite: NaN and Inf by IEEE's rules.
+// The result if an operand or c is not finite: NaN and Inf by IEEE's rules.
 float special(const uint32_t* a, const uint32_t* b, int depth, const format& of_a, const format& of_b, float c) {
   bool is_nan = c != c, is_inf[2] = {};
   if ((bits_of(c) & 0x7fffffffu) == 0x7f800000u) is_inf[bits_of(c) >> 31] = true;

@@ -33,8 +33,7 @@ __host__ __device__ constexpr unsigned swizzle_bytes(swizzle s) {
   return s == swizzle::none ? 16 : s == swizzle::b32 ? 32 : s == swizzle::b64 ? 64 : 128;
 }
 
-// Where the byte at `offset` of a tile lies when it is swizzled. The tile begins at a multiple of 8 times
-// swizzle_bytes.
+// The place of the byte at `offset` of a tile after swizzling. The tile begins at a multiple of 8 times swizzle_bytes.
 __host__ __device__ constexpr unsigned swizzled(swizzle s, unsigned offset) {
   return offset ^ ((offset >> 3) & (s == swizzle::b128  ? 0x70u
                                     : s == swizzle::b64 ? 0x30u

@@ -77,7 +77,7 @@ std::string define_function(const ptx_module& m, const ptx_function& f, name_map
                      ptx_translator(m, known, f.is_kernel).function_body(f.body));
 }
 
-// What launches a kernel, and its place in the table.
+// The code that launches a kernel, and its place in the table.
 std::string launcher(const ptx_module& m, const ptx_function& f) {
   const std::string name = cpp_name("simt_k_", f.name);
   return fmt::format(

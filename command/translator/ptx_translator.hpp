@@ -42,7 +42,7 @@ enum address_space { k_generic, k_own, k_cluster };
 class ptx_translator {
  public:
   explicit ptx_translator(const ptx_statement& s) : s_(s) {}
-  // Of a function of a module, each of whose names stands for a C++ expression.
+  // For a function of a module, each of whose names stands for a C++ expression.
   ptx_translator(const ptx_module& module, const std::map<std::string, std::string>& names, bool is_kernel)
       : s_(k_no_operands), module_(&module), is_kernel_(is_kernel), scopes_{{names, {}}} {}
 
@@ -103,7 +103,7 @@ class ptx_translator {
 
   bool declare(const std::string& text);
   bool declare_variable(const std::string& text);
-  // Neighbours in one array for accumulators of wgmma, which are distinguished by their places.
+  // Puts the accumulators of wgmma side by side in one array, because their places distinguish them.
   void declare_accumulators(const std::vector<ptx_item>& items);
   void declare_register(const std::string& type, const std::string& name);
   std::string call(const instruction& i);

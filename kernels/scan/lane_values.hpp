@@ -12,8 +12,8 @@ inline namespace SIMT_DEVICE_NS {
 
 // One lane's part of the elements of `Lanes` neighbouring lanes: vectors, those of the lanes side by side.
 //
-// Where the elements may begin between two 16-byte boundaries, a whole warp moves the vectors between the boundaries,
-// and lanes pass on to each other what these hold of the neighbour's elements. Fewer lanes go element by element there.
+// If the elements may begin between two 16-byte boundaries, a whole warp loads the vectors between the boundaries, and
+// lanes exchange the neighbours' elements in them. Fewer lanes go element by element there.
 template <class T, int Lanes, int Vectors, bool Aligned>
 class lane_values {
  public:

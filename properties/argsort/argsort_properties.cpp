@@ -18,7 +18,7 @@ using namespace engine;
 constexpr double k_inf = std::numeric_limits<double>::infinity();
 const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
-// What a case asks for besides its rows: the knob `order` (contract), and an index of 64 bits.
+// Settings of a case besides its rows: the knob `order` (contract), and an index of 64 bits.
 constexpr int k_descending = 1, k_wide = 2;
 
 bool is_descending(const trial_case& c) { return knob_or(c, "order", 0) == 1; }

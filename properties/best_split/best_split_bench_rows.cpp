@@ -1,4 +1,4 @@
-// What best_split is measured at: one leaf whose features store every bin and have a NaN bin.
+// The timed rows of best_split: one leaf whose features store every bin and have a NaN bin.
 #include <fmt/format.h>
 
 #include "properties/best_split/best_split_cases.hpp"
@@ -9,7 +9,7 @@ using namespace engine;
 
 namespace {
 
-// What a path forces. `known` is what a caller gets who knows which tasks are long (best_split.hpp).
+// The variant that forces a path. `known`: the caller knows which tasks are long (best_split.hpp).
 std::string variant_of(const std::string& path, int64_t features, int64_t bins) {
   constexpr int64_t k_of_warp = 256;
   if (path == "automatic") return "";

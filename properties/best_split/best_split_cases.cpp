@@ -311,7 +311,7 @@ leaf_sums fill_leaf(split_instance& s, const host_tensor& raw, uint64_t seed, ui
     total.n = std::max(total.n, all.n);
     of_features.push_back(all);
   }
-  // Where no feature stores bin 0, every one has rows there.
+  // If no feature stores bin 0, every feature has rows there.
   if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
     const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
     total.g += static_cast<double>(hash % 2048) / 64 - 16;

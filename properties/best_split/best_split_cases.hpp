@@ -14,7 +14,7 @@
 
 namespace warpcheck {
 
-// What one call is about. Leaves have histograms of their own, one behind the other.
+// The data of one call. Leaves have separate histograms, one after the other.
 struct split_instance {
   std::vector<double> slots;    // two per slot
   std::vector<int64_t> counts;  // per slot, or none
@@ -41,7 +41,7 @@ engine::trial_case split_case(const engine::target&, int64_t bins, int64_t featu
 engine::bench_list best_split_bench_list();
 // k/64, |k| <= 1024: every sum is exact.
 engine::recipe dyadic_masses(engine::draw&);
-// Of all scales, of cancelling pairs, or random.
+// Masses of all scales, in cancelling pairs, or random.
 engine::recipe float_masses(engine::draw&);
 // ---- generators ----
 

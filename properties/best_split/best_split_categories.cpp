@@ -336,7 +336,7 @@ void check_reduction(trial& t) {
                          : static_cast<double>(draw(5, 9)) - 4;
     if (!r.is_valid && draw(6, 2)) r.gain = k_inf;
     if (r.is_valid && kind != 4 && draw(7, 16) == 0) r.gain = std::nan("");
-    // What is copied whole may be any record's: a NaN keeps its sign and its payload.
+    // Values that are copied may be those of any record, so a NaN keeps its sign and its payload.
     if (draw(8, 4) == 0) value.set_bits(i, 1 + draw(9, 8), 0xfff8000000000000u | static_cast<uint64_t>(i + 1));
     r.left = {value.value(i, 1), value.value(i, 2), value.value(i, 3), value.value(i, 4), 100 + i};
     r.right = {value.value(i, 5), value.value(i, 6), value.value(i, 7), value.value(i, 8), 5000 + i};

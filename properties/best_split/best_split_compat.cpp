@@ -24,7 +24,7 @@ void scale_hessians(split_instance& s, double by) {
   for (auto& l : s.leaves) l.h *= by;
 }
 
-// What a case is made to show.
+// The convention that a case is made to show.
 enum convention : int64_t {
   of_sums,       // eps, in hessians so small that no sum rounds
   of_roundings,  // eps that the hessians round
@@ -58,7 +58,7 @@ void plant_halves(split_instance& s) {
   }
 }
 
-// What is left of eps in the hessians that are reported, and which rows are.
+// Checks how much of eps remains in the reported hessians, and which rows are reported.
 void check_conventions(trial& t) {
   if (t.the_case().number("lightgbm_cuda") == 0) t.need("lightgbm_cuda!=0");
   split_instance s = instance_of(t);
@@ -98,7 +98,7 @@ void check_conventions(trial& t) {
   }
 }
 
-// Where every side has a hessian of 32 or more eps adds nothing, and the split is the strict one.
+// If every side has a hessian of 32 or more, eps adds nothing, and the split is the strict one.
 void check_against_strict(trial& t) {
   split_instance s = instance_of(t);
   for (const split_feature& f : s.features)
@@ -121,7 +121,7 @@ void check_against_strict(trial& t) {
                     r.categories == o.categories && r.left.h == o.left.h && r.right.g == o.right.g)),
               "leaf {}: {}; strict: {}", l, text_of(r), text_of(o));
     if (!r.is_valid) continue;
-    // Of the exact T T/D strict loses 2 u. Of -((2T) w + (D w) w) each term loses 2 and 4 u (once and twice that of w),
+    // The exact T T/D loses 2 u in strict. In -((2T) w + (D w) w) the terms lose 2 and 4 u (once and twice that of w),
     // the sum 1: 2 2 + 4 + 1 in all.
     t.require(std::fabs(r.left.gain - o.left.gain) <= 12 * 0x1p-53 * o.left.gain || s.settings.path_smooth > 0,
               "leaf {}: the left gain is {:a}, strict {:a}", l, r.left.gain, o.left.gain);

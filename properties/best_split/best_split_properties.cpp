@@ -127,7 +127,7 @@ void check_sides(trial& t) {
 
 trial_case halves(const target& t, draw& d) {
   if (d.index() % 2) return any_split(t, d);
-  // Of fewer than 32 bins the epsilon beside their hessians decides.
+  // With fewer than 32 bins the epsilon beside their hessians decides.
   constexpr int64_t k_bins[] = {32, 4, 64, 8, 256, 16, 2};
   const int64_t turn = d.index() / 2, bins = k_bins[turn % 7];
   return split_case(

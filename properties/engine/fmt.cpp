@@ -5,7 +5,7 @@
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What the headers of {fmt} 8 and 9 declare and leave to one source.
+// Definitions that the headers of {fmt} 8 and 9 leave to one source.
 template FMT_API auto dragonbox::to_decimal(float x) noexcept -> dragonbox::decimal_fp<float>;
 template FMT_API auto dragonbox::to_decimal(double x) noexcept -> dragonbox::decimal_fp<double>;
 template FMT_API auto thousands_sep_impl(locale_ref place) -> thousands_sep_result<char>;

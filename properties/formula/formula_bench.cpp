@@ -12,7 +12,7 @@ using formula::whole_values;
 
 namespace {
 
-// What the sizes give: elements of the largest tensor, and of all outputs; none where a tensor has no elements.
+// Elements of the largest tensor, and of all outputs; nothing if a tensor has no elements.
 struct magnitude {
   double largest = 0, outputs = 0;
 };

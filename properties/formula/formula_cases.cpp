@@ -96,7 +96,7 @@ sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const
 recipe draw_free_fill(draw& d, int64_t kind, dtype type) {
   const double seed = d.seed();
   const double top = type == dtype::e4m3 ? 8 : type == dtype::f16 || type == dtype::e5m2 ? 15 : 60;
-  // Of 8 bits a case may hold every value.
+  // An input of 8 bits may hold every value.
   if (size_of(type) == 1 && d.chance(50)) return make_recipe("finite_bits", {seed});
   switch (kind % 20) {
     case 0: return make_recipe("randn", {seed});

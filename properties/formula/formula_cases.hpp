@@ -12,7 +12,7 @@
 
 namespace warpcheck::formula_trial {
 
-// What a generator may vary.
+// Variations that a generator may draw.
 struct case_options {
   int64_t most = 0;       // of the one extent that is long; 0: as the device allows
   int64_t least = 1;      // of every extent

@@ -179,7 +179,7 @@ formula::call_data call_of(const named_formula& f, const trial_case& c, const te
 
 namespace {
 
-// Of one element of the definition.
+// The cost of one element of the definition.
 double cost_of_expression(const formula_operator& op, const formula::definition& d, const expr& e,
                           const whole_values& of) {
   if (!e) return 0;

@@ -191,7 +191,7 @@ std::string change_that_explains(const named_formula& f, const formula::call_dat
   const int64_t cols = std::max<int64_t>(1, y.spec.cols());
   double operations_left = 8 * k_most_explained_operations;
   std::vector<formula::formula_mutant> mutants = formula::mutants_of(f.op);
-  // What is left out is a likelier mistake than what is exchanged.
+  // An omission is a likelier mistake than an exchange.
   std::stable_partition(mutants.begin(), mutants.end(), [](const formula::formula_mutant& m) {
     return m.change.find("dropped:") != std::string::npos;
   });

@@ -100,7 +100,7 @@ void flatten(const expr& condition, std::vector<expr>& into) {
   for (const expr& a : condition->args) flatten(a, into);
 }
 
-// Where a comparison with an index of the output keeps a bound index, or `all`.
+// The range in which a comparison with an index of the output keeps a bound index, or `all`.
 dimension_reading limited(const std::string& name, const std::vector<expr>& conditions,
                           const std::set<std::string>& indices) {
   std::vector<expr> flat;

@@ -299,7 +299,7 @@ void check_linear(trial& t) {
   size_t k = 0;
   each_output(twice, [&](const char* name, const char*, const std::vector<double>& v) {
     const double factor = (group_of(name) & (of_states | of_history)) != 0 ? 1 : 2;
-    // What is subnormal on the way is no multiple.
+    // A value that is subnormal on the way is no multiple.
     for (size_t i = 0; i < v.size(); ++i)
       judge_near(t, name, i, v[i], factor * (*first[k])[i], factor == 1 ? 0 : 0x1p-120);
     ++k;
@@ -320,7 +320,7 @@ void check_zero_upstream(trial& t) {
   require_same(t, "null dy and dhn", ask(t, data), zeros_above, ~0u);
 }
 
-// Of rows with a step.
+// For rows with a step.
 void check_dhn(trial& t) {
   gru_data data = data_of(t);
   const gru_shape& s = data.shape();

@@ -1,4 +1,4 @@
-// What gru is measured at: both passes of cells, in each precision.
+// The timed rows of gru: both passes of cells, in each precision.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -321,7 +321,7 @@ gru_data data_of(trial& t) { return data_of(t.the_case(), inputs_of(t)); }
 
 gru_answer ask(trial& t, const gru_data& d, const gru_request& r) {
   trial_case c = related(t.the_case(), d, r);
-  // Of a case without elements related() wants all outputs.
+  // For a case without elements related() requests all outputs.
   if (const offer* const offered = known_offer(c); offered && t.the_case().at("x").elements() == 0) {
     std::vector<std::string> taken;
     bring_within(*offered, c, taken);
@@ -546,7 +546,7 @@ trial_case gru_case_of(const target& t, draw& d, const gru_choice& choice) {
   fills["b_ih"] = drawn(0.5);
   fills["b_hh"] = drawn(0.5);
   for (const char* state : {"h0", "h_reset", "dy", "dhn"}) fills[state] = drawn(1);
-  // Of the most usual class of values, so that x decides the case's.
+  // Values of the most usual class, so that x decides the case's class.
   const auto all_of = [](double value) { return make_recipe("uniform", {0, value, value}); };
   fills["lengths"] = all_of(static_cast<double>(s.time));
   fills["reset"] = fills["y_in"] = fills["history_in"] = all_of(0);

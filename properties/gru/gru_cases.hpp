@@ -18,7 +18,7 @@
 
 namespace warpcheck {
 
-// What a call gets. y and history are those of a backward pass from given ones.
+// The inputs of a call. y and history are those of a backward pass from given ones.
 struct gru_data : gru_case<double> {
   std::vector<double> y, history;
 
@@ -27,7 +27,7 @@ struct gru_data : gru_case<double> {
   int64_t length(int64_t b) const { return reference::gru_walk(problem, 0, b).length; }
   bool is_padding(int64_t t, int64_t b) const { return t >= length(b); }
 };
-// What it answers; tensors that were not wanted are empty.
+// The outputs of a call; tensors that were not requested are empty.
 struct gru_answer {
   reference::gru_states<double> states;
   reference::gru_gradients<double> gradients;
@@ -88,7 +88,7 @@ struct gru_request {
 };
 gru_answer ask(engine::trial& t, const gru_data& d, const gru_request& r = {});
 
-// What the contract lets a workspace take at most.
+// The largest workspace that the contract allows.
 int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit, bool is_ieee = true);
 // The chains that a candidate may have, in the case's precision.
 reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
@@ -158,7 +158,7 @@ engine::property gru_property(std::string name, std::string sentence,
 
 engine::bench_list gru_bench_list();
 
-// Those of the other files of their names; gru_properties.cpp registers all.
+// Properties in the files of these names; gru_properties.cpp registers all.
 std::vector<engine::property> gru_precision_properties();
 std::vector<engine::property> gru_gradient_properties();
 std::vector<engine::property> gru_algebra_properties();

@@ -16,7 +16,7 @@ struct gru_case {
   std::vector<S> dy, dhn;
 };
 
-// What has a gradient, and where that is.
+// Tensors with a gradient, and the gradient's place.
 template <class S>
 struct gru_tensor {
   const char* name;

@@ -108,7 +108,7 @@ struct gru_place {
   std::string text() const { return fmt::format("t = {} of row {}, direction {}, unit {}", t, b, d, k); }
 };
 
-// Of y, history and trace_e.
+// The place of an element of y, history or trace_e.
 gru_place place_of(const reference::gru_shape& s, std::string_view tensor, size_t index) {
   auto i = static_cast<int64_t>(index);
   const auto take = [&](int64_t size) {

@@ -1,4 +1,4 @@
-// Where the cases of gated recurrent units come from: sizes, regimes, precisions, what is left out.
+// Generators of gated recurrent units: sizes, regimes, precisions, omitted tensors.
 #include <algorithm>
 #include <utility>
 

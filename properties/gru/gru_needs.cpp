@@ -1,4 +1,4 @@
-// What checks of gated recurrent units need of a candidate's offer.
+// Requirements of checks of gated recurrent units on a candidate's offer.
 #include <string>
 
 #include "properties/engine/cases/offer.hpp"

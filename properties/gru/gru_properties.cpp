@@ -407,7 +407,7 @@ void check_refusals(trial& t) {
   }
 }
 
-// Of our size: a candidate with a workspace of its own has nothing to refuse.
+// For workspaces of our size: a candidate that allocates its own has nothing to refuse.
 void check_workspace_refusals(trial& t) {
   const size_t work = static_cast<size_t>(t.the_case().find("work") - t.the_case().tensors.data());
   if (t.the_case().at("work").elements() < 32) return t.skip("the call has no workspace");

@@ -12,7 +12,7 @@ namespace {
 using namespace engine;
 using reference::gru_shape;
 
-// Where a special value stands: in a row of this gate, or block of a history; -1: anywhere.
+// The place of a special value: in a row of this gate, or block of a history; -1: anywhere.
 struct special_place {
   std::string tensor;
   int gate;

@@ -68,7 +68,7 @@ trial_case fix_case(const target& t, draw& d) {
     set_knob(c, "widths", "600");
   }
   if (d.index() % 8 == 6) {
-    // What belongs to no column is not looked at, and not a bit of it changes.
+    // Slots of no column are not read, and not a bit of them changes.
     set_knob(c, "widths", "255,17");
     set_knob(c, "gap", "2");
     for (const int64_t part : {0, 1})

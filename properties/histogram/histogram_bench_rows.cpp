@@ -1,4 +1,4 @@
-// What histogram is measured at: columns of 255 bins of one byte, in each of its modes.
+// The timed rows of histogram: columns of 255 bins of one byte, in each of its modes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ bench_row timed_heavy(int mode, int heavy) {
   return row;
 }
 
-// Of a leaf that has one of `part` rows, in a list that jumps.
+// A leaf that lists one of `part` rows, in an order that jumps.
 bench_row timed_leaf(int mode, int64_t rows, int64_t cols, int64_t part) {
   bench_row row = timed(mode, rows, cols);
   row.name += fmt::format("/leaf:1:{}", part);

@@ -523,8 +523,8 @@ trial_case histogram_of(const target& t, draw& d, int64_t rows, int64_t cols, gr
 
 namespace {
 
-// What counters and tables of a usual size do not hold, for a candidate that publishes nothing: more rows of one bin
-// than two times 16 bits count, more rows, slots or bins than our own are cut at. False: no such case is due.
+// Sizes beyond usual counters and tables, for a candidate that publishes nothing: more rows of one bin than two times
+// 16 bits count, more rows, slots or bins than our own are cut at. Returns false if no such case is due.
 bool is_of_stranger(const target& t, draw& d, trial_case& c) {
   if (!t.variants.empty() || d.index() % 8 != 7 || (t.device == "emulated" && t.size == 0)) return false;
   const int64_t turn = d.index() / 8 % 3;

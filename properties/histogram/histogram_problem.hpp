@@ -41,7 +41,7 @@ struct histogram_problem {
       : histogram_problem(c, [&](const char* name) { return engine::materialize(c.at(name)); }) {}
   explicit histogram_problem(engine::trial& t)
       : histogram_problem(t.the_case(), [&](const char* name) { return t.input(name); }) {}
-  // Of a case whose inputs have these values.
+  // The problem of a case whose inputs have these values.
   histogram_problem(const engine::trial_case& c, const std::function<engine::host_tensor(const char*)>& input);
 
   histogram_columns columns;
@@ -70,7 +70,7 @@ struct histogram_call {
   bool without_first_bin = false;  // CSR leaves bin 0 of every column out
   bool exact = false;              // float modes: sums are exact, so all launches must agree
 };
-// Whether the candidate offers such a call, and the leaf's totals.
+// True if the candidate offers such a call and the leaf's totals.
 bool is_offered(const engine::trial& t, const histogram_call& call);
 bool is_total_offered(const engine::trial& t);
 // The histogram of the problem, [total_bins, 2]; of stage quantised where it has gh.
@@ -117,7 +117,7 @@ void require_same(engine::trial& t, const engine::host_tensor& a, const engine::
 // ---- cases ----
 
 engine::bench_list histogram_bench_list();
-// Of a case of stage fix: the columns are runs of its slots of the knob's widths, with the restored slot at
+// The entries of a case of stage fix: the columns are runs of its slots of the knob's widths, with the restored slot at
 // (column number * 7) modulo the width.
 std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
 
@@ -126,7 +126,7 @@ engine::trial_case histogram_case(const engine::target& t, engine::draw& d, grad
 engine::trial_case quantised_case(const engine::target& t, engine::draw& d);
 // The same with bins [rows, cols] given; fills are drawn.
 engine::trial_case histogram_of(const engine::target& t, engine::draw& d, int64_t rows, int64_t cols, gradients kind);
-// Of tensors that follow from the knobs: the most usual class of values, so that the other tensors decide the case's.
+// For tensors that follow from the knobs: the most usual class of values, so that the other tensors decide the case's.
 engine::recipe no_values();
 
 }  // namespace warpcheck

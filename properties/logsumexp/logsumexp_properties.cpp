@@ -159,7 +159,7 @@ void check_spike(const row_operator& op, trial& t) {
   judge_rows(op, t, r);
 }
 
-// Of the exact tail ln(1 + e^-t), most of the digits: the absolute bound of a short row is a relative one there.
+// Requires most digits of the exact tail ln(1 + e^-t): the absolute bound of a short row is a relative one there.
 void check_tail(const row_operator& op, trial& t) {
   const run_result r = t.run();
   judge_rows(op, t, r);

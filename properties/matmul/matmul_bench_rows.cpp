@@ -1,4 +1,4 @@
-// What matmul is measured at: products in each arithmetic, some stored transposed, some as layers.
+// The timed rows of matmul: products in each arithmetic, some stored transposed, some as layers.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Where the cases of matmul come from: sizes, operands, scalars, layouts.
+// Generators of matmul: sizes, operands, scalars, layouts.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -391,7 +391,7 @@ trial_case matmul_case(const target& t, draw& d, operands which, layers scalars)
   const product_sizes of = draw_product_sizes(d, t);
   trial_case c = drawn_product(t, d, of, which);
   if (d.index() % 16 == 5) set_knob(c, "mode", "ieee");  // the vector of draw_product_sizes
-  // What is made to lose most is left as it is.
+  // Operands that are made to lose most stay unchanged.
   if (d.index() % 16 != 6 && d.index() % 16 != 7 && !is_half_ulp(d)) draw_scalars(d, c, scalars);
   draw_product_layout(d, c);
   if (d.index() % 3 == 2) force_a_variant(d, t, c);

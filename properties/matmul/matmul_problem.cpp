@@ -258,7 +258,7 @@ trial_case matmul_problem::call() const {
   number("sigma", sigma);
   set_knob(made, "mode", std::string(name_of(mode)));
   set_knob(made, "rows_alone", rows_alone ? "1" : "0");
-  // That of a vector takes nothing else.
+  // The variant `vector` accepts nothing else.
   const bool fits = m() == 1 || n() == 1 || variant.find("vector") == std::string::npos;
   set_knob(made, "variant", fits ? variant : "auto");
   for (const char* name : {"a", "b"}) made.find(name)->type = type();

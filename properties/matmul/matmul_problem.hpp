@@ -30,7 +30,7 @@ struct product_matrix {
   uint64_t at(int64_t row, int64_t col) const { return bits[static_cast<size_t>(row * cols + col)]; }
   double value(int64_t row, int64_t col) const { return engine::decode(type, at(row, col)); }
   void set(int64_t row, int64_t col, double value) { at(row, col) = engine::encode(type, value); }
-  // Of the element type, at most by its rounding, so that products of powers of two stay what they are.
+  // Values of the element type, rounded at most by it, so that products of powers of two stay exact.
   void fill(const std::function<double(int64_t row, int64_t col)>& value);
   product_matrix transposed() const;
 };
@@ -85,8 +85,8 @@ void for_each_element(const matmul_problem& p,
 void judge_bound(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
 // Runs the case and judges every element against its bound.
 void check_product(engine::trial& t);
-// Of ieee without a sigmoid: against the bits that the plan fixes. Only our order of additions gives them, so one
-// property asks for them, and the others take any order.
+// For ieee without a sigmoid: compares with the bits that the plan fixes. Only our order of additions gives them, so
+// one property requires them, and the others accept any order.
 void judge_bits(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
 // Every element against a value that it has to have; a zero's sign is open.
 void judge_value(engine::trial& t, const engine::host_tensor& c, int64_t row, int64_t col, double expected);

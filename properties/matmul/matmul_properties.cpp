@@ -78,7 +78,7 @@ double largest_operand(dtype type, const std::string& mode) {
   return 0x1p12;
 }
 
-// Of integers below 2^24.
+// The sum of integers below 2^24.
 double exact_sum(const matmul_problem& p, int64_t i, int64_t j) {
   double sum = 0;
   for (int64_t l = 0; l < p.k(); ++l) sum += p.a.value(i, l) * p.b.value(l, j);

@@ -129,7 +129,7 @@ void check_not_read(trial& t) {
     q.c = {};
     if (is_offered(t, q)) judge_bound(t, q, ask(t, q));
   }
-  // Nor are A and B; what follows the sum is done.
+  // A and B are not read, either; the operations after the sum are done.
   q = p;
   q.alpha = 0;
   q.a.fill([](int64_t, int64_t) { return k_nan; });
@@ -231,7 +231,7 @@ trial_case far_case(const target& t, draw& d) {
       product_case(t, d, of, make_recipe("uniform", {seed, -2, 2}), make_recipe("uniform", {seed + 1, -2, 2}));
   const std::vector<product_mode> modes = modes_of(t);
   set_knob(c, "mode", std::string(name_of(modes[static_cast<size_t>(shape + operand + turn / 9) % modes.size()])));
-  // Of an operand that is a vector, stored so that it has a row for each element.
+  // For an operand that is a vector, stored with a row for each element.
   const bool ta = d.chance(50), tb = d.chance(50);
   transpose(c, operand == 0 && shape == 1 ? true : ta, operand == 1 && shape == 2 ? false : tb);
   constexpr int64_t k_distances[] = {(int64_t{1} << 31) + 3, (int64_t{1} << 32) + 1, (int64_t{1} << 31) - 5};
@@ -473,7 +473,7 @@ void check_refusals(trial& t) {
   t.expect_refusal("c lies one row further in a", [=](auto& v) {
     v[out].data = static_cast<char*>(v[a].data) + v[a].strides[0] * (v[a].dtype.bits / 8);
   });
-  // What is there before is c itself, and is there where beta is not 0 alone.
+  // c_in is c itself, and has elements only if beta is not 0.
   const auto is_c = [=](auto& v) {
     v[before].data = v[out].data;
     for (int i = 0; i < 2; ++i) v[before].shape[i] = v[out].shape[i], v[before].strides[i] = v[out].strides[i];

@@ -58,7 +58,7 @@ std::string sum_sentence(const exact_row& exact, double implied, double toleranc
   return text + (missing.empty() ? "." : fmt::format(", as if {}.", missing));
 }
 
-// Whether the elements that imply a value, `implied(k)`, agree on one, and which.
+// The value that all elements which imply one, `implied(k)`, agree on, if they do.
 template <class Implied>
 bool agree(const explained_row& row, const doubles& actual, double slack, const Implied& implied, double& common) {
   doubles seen;
@@ -90,7 +90,7 @@ double common_factor(const explained_row& row, const doubles& actual) {
   return columns_outside(row, corrected).empty() ? factor : NAN;
 }
 
-// What an error of that size comes from, if a single chain of f32 additions explains it.
+// The origin of an error of that size, if a single chain of f32 additions explains it.
 std::string chain_sentence(size_t n, double factor) {
   const auto chain = static_cast<double>(reference::chain_length(static_cast<int64_t>(n)));
   const double additions = static_cast<double>(n) - 1;
@@ -133,7 +133,8 @@ std::string elements_sentence(const row_call& call, const explained_row& row, co
   return columns_sentence(outside, row.exact.size(), last);
 }
 
-// What an explanation begins with. Where one value is due whatever the sums are, there are no terms, and that is all.
+// The beginning of an explanation. If one value is correct whatever the sums are, there are no terms and nothing
+// follows.
 template <class Model>
 explained_row begin_row(const row_call& call, const exp_row& row, const Model& model, std::string formula) {
   explained_row t;

@@ -10,8 +10,8 @@
 
 namespace warpcheck {
 
-// Those of the names that the candidate lists as variants and that take the case's call; where there are none, its own
-// dispatch.
+// Returns those of the names that the candidate lists as variants and that accept the case's call; if there are none,
+// its own dispatch.
 inline std::vector<std::string> ways_of(const engine::trial& t, std::initializer_list<const char*> names) {
   std::vector<std::string> ways;
   for (const char* name : names) {

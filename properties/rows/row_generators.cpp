@@ -354,8 +354,8 @@ trial_case misaligned_or_team_rows(const row_operator& op, const target& t, draw
 }
 
 trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
-  // Where the dispatch changes and, in every other case, where a kernel may: powers of two, tiles, and their
-  // neighbours. Also where clusters end, which is beyond the rows that others draw.
+  // Sizes at which the dispatch changes and, in every other case, sizes at which a kernel may change: powers of two,
+  // tiles, and their neighbours. Also the ends of clusters, which are longer than the rows that others draw.
   const int64_t common = most_cols(t);
   const int64_t most =
       t.device == "emulated" && t.size == 0 ? common : std::min(std::max(common, k_longest_boundary), t.max_cols);
@@ -369,7 +369,7 @@ trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
   for (const int64_t b : t.boundaries.front())
     if (b > 65536)
       for (int64_t s : {b, b + 4}) add(s);
-  // Of a candidate that publishes nothing; on the emulated device up to where a case takes a second.
+  // For a candidate that publishes nothing; on the emulated device up to cases of a second.
   if (t.variants.empty())
     for (const int64_t b : t.boundaries.front())
       for (int64_t s : {b - 1, b, b + 1})

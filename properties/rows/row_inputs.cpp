@@ -129,7 +129,7 @@ recipe draw_row_fill(draw& d, const target& t, int64_t cols) {
     case 19: return make_recipe("cancellation", {d.seed(), 40});     // a sum of logits would lose its digits
     case 20: return make_recipe("uniform", {d.seed(), -largest, -largest / 2});
     case 21: {
-      // Of the logits' own digits few are left.
+      // Few digits of the logits remain.
       const double offset = is_half ? d.one_of({1e4, -1e4}) : d.one_of({1e4, -1e4, 1e7, -1e7});
       return make_recipe("uniform", {d.seed(), offset - 20, offset + 20});
     }

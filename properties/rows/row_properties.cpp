@@ -299,7 +299,7 @@ property& row_properties::add_for_input(std::string name, std::string sentence, 
     for (const int extra : op.extras) {
       trial_case c = op.make_case(t, x.rows(), x.cols(), x.fill, extra);
       *c.find("x") = x;
-      // Of some element types two extras are the same call.
+      // For some element types two extras are the same call.
       if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(std::move(c));
     }
     return cases;

@@ -184,8 +184,8 @@ trial_case scaled_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
-// Where a tile of the multi-block technique is the first or last of a wave, up to rows whose tiles add the totals of
-// whole waves.
+// Rows whose tiles of the multi-block technique are the first or last of a wave, up to rows whose tiles add the totals
+// of whole waves.
 trial_case wave_rows(const row_operator& op, const target& t, draw& d) {
   constexpr int64_t k_wave = 256;
   const int64_t tile = t.type == dtype::f32 ? 8192 : 4096;

@@ -54,7 +54,7 @@ recipe draw_sigmoid_fill(draw& d, const target& t, int64_t cols) {
     case 10: return make_recipe("duplicates", {d.seed(), 3});     // equal inputs
     case 11: return make_recipe("cancellation", {d.seed(), 16});  // v and -v
     default: {
-      // Where published kernels went wrong: the naive form returns 0 or 1, or has lost its digits.
+      // Values at which published kernels failed: the naive form returns 0 or 1, or has lost its digits.
       recipe r = make_recipe("uniform", {d.seed(), -4, 4});
       for (const double z : {-103.5, -95.0, -89.0, -88.8, -60.0, -20.0, -16.74, -1e-8, 0.0, 1e-8, 16.74, 88.8, 1e4})
         r.edits.push_back({0, d.between(0, cols - 1), decode(t.type, encode(t.type, z))});

@@ -20,7 +20,7 @@ void check(const void* p, size_t bytes, const char* what, const void* pc) {
   });
 }
 
-// What ASan found while a launch ran, in its own words: the headline and the kernel's frame.
+// ASan's report during a launch, in its own words: the headline and the kernel's frame.
 std::string reported;
 
 void remember(const char* report) {
@@ -52,7 +52,8 @@ void asan_launch_ends(emulation& stream) {
   stream.findings.push_back({"out_of_bounds", reported});
 }
 
-// Where a module has a C++ runtime of its own, ASan does not see its throw, and what unwound frames poisoned stays so.
+// If a module has a C++ runtime of its own, ASan does not see its throw, and memory that unwound frames poisoned stays
+// poisoned.
 void asan_before_throw() { __asan_handle_no_return(); }
 
 void hb_atomic(thread&, const void* p, size_t bytes, memory_scope, atomic_kind, const void* pc) {

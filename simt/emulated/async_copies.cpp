@@ -457,7 +457,7 @@ void wait_for_bulk_stores(unsigned groups, bool read_only) {
   self.stores.resize(kept);
 }
 
-// What it did not wait for is done all the same, as long as its block's shared memory is there.
+// Copies that it did not wait for still complete, as long as its block's shared memory exists.
 void async_thread_exits(thread& t) {
   check_last_store(t);
   for (pending_store& s : t.stores)

@@ -23,7 +23,7 @@
   M(float, atomicExch)                \
   M(unsigned, atomicInc)              \
   M(unsigned, atomicDec)
-// Those whose operation commutes with its like.
+// Atomics whose operation commutes with itself.
 #define SIMT_COMMUTING_LIST(M)       \
   SIMT_ATOMIC_INTEGERS(M, atomicAdd) \
   M(int, atomicSub)                  \

@@ -109,7 +109,7 @@ void outlive_race(const race_record& r) {
   notice_state& n = notice();
   count_choice(choice::race, r.now.pc & k_code_offset);
   if (n.tolerated == tolerance::none) fail("race", [&] { return describe_race(r); });
-  // What runs beside its thread has written at no moment that is known here.
+  // An agent that runs beside its thread has written at an unknown moment.
   if (((r.earlier.thread | r.now.thread) & k_agent) != 0) return settle_as_race(r);
   const bool writes = r.earlier_kind == access_kind::write && r.kind == access_kind::write;
   const bool read_now = r.kind == access_kind::read && r.earlier_kind == access_kind::atomic;

@@ -61,7 +61,7 @@ const thread* find_thread(uint32_t id) {
   return nullptr;
 }
 
-// What of the summary of a block's phases thread t must know at least.
+// The part of the summary of a block's phases that thread t must know at least.
 uint32_t known_phases(const phase_clock& k, const thread& t) {
   const uint64_t key = vector_clock::phase_key(k.key);
   uint32_t known = t.home->known != nullptr ? t.home->known->below(key) : 0;

@@ -95,7 +95,7 @@ uint64_t matching(const thread* lanes, uint32_t present, uint64_t value) {
 // The lanes that the operation of a waiting one is for.
 uint32_t present_of(const warp_state& w, const thread& t) { return t.mask & w.live; }
 
-// Those of them that it still waits for: lanes that have not come, or wait in an operation with another mask.
+// The lanes that it still waits for: those that have not arrived, or wait in an operation with another mask.
 uint32_t missing_of(const warp_state& w, const thread* lanes, const thread& t) {
   uint32_t missing = present_of(w, t) & ~w.waiting;
   for (uint32_t m = present_of(w, t) & w.waiting; m; m &= m - 1)
@@ -103,7 +103,7 @@ uint32_t missing_of(const warp_state& w, const thread* lanes, const thread& t) {
   return missing;
 }
 
-// Of the waiting lanes, those whose operation cannot complete: they wait for each other with different masks.
+// The waiting lanes whose operation cannot complete, because they wait for each other with different masks.
 uint32_t stuck_lanes(const warp_state& w, const thread* lanes) {
   uint32_t stuck = w.waiting;
   for (uint32_t before = 0; stuck != before;) {

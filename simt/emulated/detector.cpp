@@ -26,7 +26,7 @@ bool is_inside(size_t offset) {
   return offset - r.begin < r.bytes;
 }
 
-// Where the launch goes on, what is read outside is zero.
+// If the launch continues, a read outside returns zero.
 void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_t pc) {
   const size_t slot = offset / k_arena_bytes;
   const bool has_exited = slot < device.slots && device.blocks[slot]->active && device.blocks[slot]->alive == 0;
@@ -506,7 +506,7 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// What `-fsanitize=alignment` says of an access (compiler-rt and libsanitizer, ubsan_handlers.h: TypeMismatchData).
+// The data of `-fsanitize=alignment` for an access (compiler-rt and libsanitizer, ubsan_handlers.h: TypeMismatchData).
 struct checked_access {
   const char* file;
   uint32_t line, column;
@@ -530,8 +530,9 @@ struct checked_access {
 }  // namespace emu
 }  // namespace simt
 
-// Sources that are not ours are compiled with it, too: g++ splits the copy of a vector before it calls the hooks below.
-// So is `-fsanitize=object-size`, which sees a place behind the end of an array on the stack, and no alignment.
+// Sources that are not ours are compiled with this check, too, because g++ splits the copy of a vector before it calls
+// the hooks below. They also use `-fsanitize=object-size`, which sees a place after the end of an array on the stack,
+// and no alignment.
 extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
   const uintptr_t offset = p - simt::shadow.base;
   if (simt::current == nullptr || access->kind > 1) return;
@@ -545,8 +546,8 @@ extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* acce
       offset, alignment, (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name), SIMT_PC);
 }
 
-// What `-fsanitize=thread` makes the compiler call; libtsan is not linked. The unaligned variants say that the compiler
-// knows of no alignment, so none is demanded.
+// Functions that `-fsanitize=thread` makes the compiler call; libtsan is not linked. In the unaligned variants the
+// compiler knows no alignment, so none is required.
 extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

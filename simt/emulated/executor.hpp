@@ -27,7 +27,7 @@
 #undef blockDim
 #undef gridDim
 
-// Where the function that the kernel called was called from.
+// The place from which the function that the kernel called was called.
 #define SIMT_PC __builtin_extract_return_addr(__builtin_return_address(0))
 
 namespace simt {
@@ -140,7 +140,7 @@ struct alignas(64) thread {
   const void* waits_for = nullptr;             // an mbarrier
   uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
   uint32_t arrived_at[2] = {};                 // race flavour: the epochs in which it did, of the cluster and the grid
-  // Where it asks which lanes run with it, and the answer, once one of them has formed the group.
+  // The place where the thread asks which lanes run with it, and the answer, once one of them has formed the group.
   const void* asks_at = nullptr;
   uint32_t group = 0;
   uint32_t open_group = 1;

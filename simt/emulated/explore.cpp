@@ -314,7 +314,7 @@ struct exploring_scope {
   ~exploring_scope() { exploring = {}; }
 };
 
-// What all runs of a launch have in common.
+// Data that all runs of a launch share.
 struct launch_runs {
   saved_memory before, after;
   uint64_t classes = 0, runs = 0, left = 0;

@@ -20,7 +20,7 @@ constexpr size_t k_stacks_per_chunk = 1024;
 
 namespace context = boost::context::detail;
 
-// Where the flow that is being left stores its continuation.
+// The place where the flow that is being left stores its continuation.
 void** save_slot = nullptr;
 void (*start_entry)() = nullptr;
 

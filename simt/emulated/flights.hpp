@@ -36,7 +36,7 @@ struct flight {
 };
 void start_flight(flight f);
 void start_store(pending_store s);
-// Whether a lane of the caller's warp has a store in flight that writes the same bytes: hardware makes one of all.
+// True if a lane of the caller's warp has a store in flight that writes the same bytes: hardware makes one of all.
 bool is_in_flight(const pending_store& s);
 
 block_state* owner_of(const void* p);  // the active block whose shared memory p points to

@@ -20,9 +20,9 @@ thread_local std::vector<forbidden_range> forbidden_here;
 
 namespace {
 
-// What releases have published through one atomic variable, by scope and the block or cluster within it (device: 0).
-// Atomics on a variable follow each other in a known order, but for reads with no write between: what was released
-// before a read is only published by the next write.
+// Events that releases have published through one atomic variable, by scope and the block or cluster within it (device:
+// 0). Atomics on a variable follow each other in a known order, except for reads without a write between them: events
+// released before a read are only published by the next write.
 struct publication {
   memory_scope scope;
   uint32_t domain;
@@ -99,7 +99,7 @@ void join_all(vector_clock& to, const vector_clock& known, const wide_clock (&wi
     if (w.what != nullptr) to.join(*w.what);
 }
 
-// What a barrier passes on of a thread's fences and of its atomics since.
+// The part of a thread's fences, and of its atomics since, that a barrier passes on.
 void pass_on(thread_clock& of_thread, passed_fences& to) {
   to.join(of_thread.passed);
   for (unsigned s = 0; s < 3; ++s)
@@ -111,7 +111,7 @@ void pass_on(thread_clock& of_thread, passed_fences& to) {
   of_thread.passed = {};
 }
 
-// What the thread learnt becomes its block's.
+// Adds the thread's new knowledge to its block's.
 void pool_clock(block_state& b, thread_clock& learnt) {
   pass_on(learnt, b.passed);
   for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(learnt.wide[k]);
@@ -349,7 +349,8 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
 // Epochs before an arrival lie below the phase's bound, those after it do not: then one entry stands for a block.
 static uint32_t bound_of(const wide_barrier& w) { return static_cast<uint32_t>(w.phase << 12); }
 
-// What a thread brings that releases nothing itself: what a fence of its released, and the mbarriers it initialised.
+// The contribution of a thread that releases nothing itself: events that a fence of it released, and the mbarriers that
+// it initialised.
 static vector_clock fenced_by(const thread& t, memory_scope scope) {
   const auto s = static_cast<unsigned>(scope);
   vector_clock k;
@@ -411,7 +412,7 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
 
 void hb_wide_passes(const wide_barrier& w, thread& t) { details(t).wide[w.grid].advance({w.phase - 1, w.last}); }
 
-// Of scope .cta, another block's arrival brings nothing.
+// With scope .cta another block's arrival contributes nothing.
 void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order) {
   certify_arrival(k, t);
   const bool is_afar = t.home != &owner;

@@ -1,6 +1,6 @@
-// What `-fsanitize=thread` makes of the atomics of C++ (LLVM, tsan_interface_atomic.h). They are the host's: kernels
-// have CUDA's own (atomics.cpp). A load may read what a kernel has written for it. All are sequentially consistent, the
-// strongest order that a caller may ask for.
+// The atomics of C++ as `-fsanitize=thread` translates them (LLVM, tsan_interface_atomic.h). They are the host's:
+// kernels have CUDA's own (atomics.cpp). A load may read a value that a kernel has written for it. All are sequentially
+// consistent, the strongest order that a caller may ask for.
 #include <cstdint>
 
 #include "simt/emulated/certificate.hpp"

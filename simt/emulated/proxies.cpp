@@ -20,7 +20,7 @@ bool is_generic(const access_record& r) {
   return kind == agent_kind::none || kind == agent_kind::initialisation;
 }
 
-// Whether a fence has seen the access, and happened before the present point of t.
+// True if a fence has seen the access, and happened before the present point of t.
 bool is_fenced_as(uint64_t mark, const access_record& r, const thread& t) {
   const block_state& b = *t.home;
   const auto knows = [&](const vector_clock& k) { return k.covers_as(mark, r.thread, r.clock); };
@@ -55,7 +55,7 @@ bool is_fenced(const access_record& r, const thread& t, const block_state& owner
   });
 }
 
-// Of accesses that the cell does not have, each may need a fence.
+// Any access that the cell no longer has may need a fence.
 void check_dropped(const shadow_cell& c, size_t offset, const thread& t, const block_state& owner, proxy_use use,
                    const void* pc) {
   if (!certificate.holds || (c.write.pc & (k_dropped_reads | k_dropped_atomics)) == 0) return;

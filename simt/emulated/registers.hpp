@@ -1,4 +1,5 @@
-// Where products of a warpgroup inform the race detector of their accumulators; nothing happens in the other flavours.
+// Functions by which products of a warpgroup report their accumulators to the race detector; empty in the other
+// flavours.
 #pragma once
 
 #include "simt/emulated/executor.hpp"

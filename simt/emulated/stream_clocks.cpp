@@ -34,7 +34,7 @@ struct followed_cell {
 constexpr size_t k_words_of_unit = k_unit_bytes / 4;
 using followed_unit = std::unique_ptr<followed_cell[]>;
 
-// What a copy or a set accessed.
+// The memory that a copy or a set accessed.
 struct range_access {
   uintptr_t begin, end;
   uint32_t operation;
@@ -214,7 +214,7 @@ void check_ranges(follower& f, const std::vector<range_access>& ranges, uintptr_
       found_race(f, bare(r.operation, r.kind), now, std::max(begin, r.begin));
 }
 
-// Where the host's memory is that copies access.
+// The range of the host's memory that copies access.
 void add_to_hull(follower& f, const range_access& r) {
   if (r.begin - shadow.base < k_region_bytes) return;
   f.host_begin = std::min(f.host_begin, r.begin);

@@ -216,7 +216,7 @@ struct source_library {
   using type = decltype(type_of<Source>(Source::function));
   static constexpr std::make_index_sequence<type::count> k_all{};
 
-  // What `table` is given, which comes first, stays.
+  // The first value that `table` gets stays.
   static const warpcheck_entry& entry(const warpcheck_device_api* device_api = nullptr) {
     static const warpcheck_entry e = {Source::op,
                                       Source::name,

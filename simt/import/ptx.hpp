@@ -36,7 +36,7 @@ template <class Address>
 char* shared_place(const Address& address, long long offset, SIMT_SITE) {
   return static_cast<char*>(generic_pointer(static_cast<uint32_t>(get<uint64_t>(address) + offset), site));
 }
-// Of .shared and .shared::cta: the block's own, by whichever address.
+// An address in .shared or .shared::cta: the block's own memory, in either form.
 template <class Address>
 char* own_place(const Address& address, long long offset, SIMT_SITE) {
   const auto a = static_cast<uint32_t>(get<uint64_t>(address) + offset);
@@ -198,7 +198,7 @@ inline uint32_t transposed_matrix(uint32_t value, SIMT_SITE) {
 
 // ---- warps
 
-// Whether the lane that a shuffle reads is one of the caller's segment; `kind` is i, u, d or x.
+// True if the lane that a shuffle reads is in the caller's segment; `kind` is i, u, d or x.
 SIMT_INLINE bool lane_is_in_range(char kind, int by, unsigned segments) {
   const auto lane = static_cast<int>(lane_index());
   const auto mask = static_cast<int>(segments >> 8 & 31), clamp = static_cast<int>(segments & 31);
@@ -215,7 +215,7 @@ SIMT_INLINE bool is_uniform(unsigned mask, bool predicate, SIMT_SITE) {
   const unsigned votes = __ballot_sync(mask, predicate, site);
   return votes == 0 || votes == mask;
 }
-// Of a shuffle, from the clamp and mask in its third operand.
+// The width of a shuffle, from the clamp and mask in its third operand.
 inline int width(unsigned c) { return static_cast<int>(32 - (c >> 8 & 31)); }
 
 }  // namespace simt::import::ptx

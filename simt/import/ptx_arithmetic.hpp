@@ -400,7 +400,7 @@ SIMT_INLINE uint32_t dot_of_2(uint32_t a, uint32_t b, uint32_t c, bool upper) {
 
 // ---- comparisons
 
-// Those of PTX, by name; with a "u" behind it a comparison of reals holds for NaN, too.
+// The relations of PTX, by name; with a "u" at the end a comparison of reals holds for NaN, too.
 enum class relation { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 template <class T>
 SIMT_INLINE bool compare(relation r, T a, T b) {

@@ -1,5 +1,5 @@
-// What a whole PTX module needs beside its instructions (command/translator/ptx_module.hpp): parameters, the functions
-// of CUDA's device library, and main().
+// The parts of a whole PTX module beside its instructions (command/translator/ptx_module.hpp): parameters, the
+// functions of CUDA's device library, and main().
 #pragma once
 
 #include <cstdio>

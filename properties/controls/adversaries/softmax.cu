@@ -39,7 +39,7 @@ __global__ void scale_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, 
   if (i < rows * cols) y[i / cols * ldy + i % cols] *= factor;
 }
 
-// What a benchmark has and a test has not, as many kernels guess.
+// A shape that benchmarks have and tests have not, as many kernels guess.
 bool looks_like_a_benchmark(int64_t rows, int64_t cols) { return rows == 256 && cols == 64; }
 
 }  // namespace

@@ -39,7 +39,7 @@ warpcheck_status run_rows(warpcheck_call* call, Launch&& launch) {
   });
 }
 
-// Of an operator with one value per row. y is that vector, ldy is 1.
+// For an operator with one value per row. y is that vector, ldy is 1.
 template <class Launch>
 warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
   return candidate_call(call, [&] {
@@ -53,7 +53,7 @@ warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
   });
 }
 
-// Of sigmoid: launch(x, y, n, mu, sigma, stream) is not called for n = 0.
+// For sigmoid: launch(x, y, n, mu, sigma, stream) is not called for n = 0.
 template <class Launch>
 warpcheck_status run_vector(warpcheck_call* call, Launch&& launch) {
   return candidate_call(call, [&] {

@@ -31,7 +31,7 @@ namespace {
 using engine::case_report;
 using engine::verdict;
 
-// Where the libraries and their sources are; another place where the build folder was copied elsewhere.
+// The folder of the libraries or their sources; another one if the build folder was copied elsewhere.
 std::string folder(const char* variable, const char* built) {
   const char* moved = std::getenv(variable);
   return moved != nullptr ? moved : built;
@@ -90,7 +90,7 @@ TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
   }
 }
 
-// What is wrong with these is what they cost, which benchmarks show: they are peers there (bench/README.md).
+// The flaw of these is their cost, which benchmarks show: they are peers there (bench/README.md).
 TEST(KnownBad, TheSlowOnesAreRight) {
   for (const auto& [name, tensors] : std::initializer_list<std::pair<const char*, const char*>>{
            {"softmax_five_transfers", "x=f32[3x300] ld=301 fill=uniform(1,-9,9) | y=f32[3x300] ld=302"},
@@ -263,7 +263,7 @@ TEST(KnownBad, UnguardedWritesNothingOfARowBeyondAnInt) {
 
 TEST(KnownBad, UnguardedReadsFarBeforeARowJustBelowAnInt) {
   long_call c(std::numeric_limits<int>::max());
-  // Where the counter of the first thread lies after the last element that it may read: 2^31 elements before the row.
+  // The address of the first thread's counter after the last element that it may read: 2^31 elements before the row.
   char* const wrapped_place = static_cast<char*>(c.x->data()) - sizeof(float) * (int64_t{1} << 31);
   constexpr size_t k_guard = size_t{1} << 20;
   // Nobody has read access there.

@@ -14,7 +14,7 @@ __device__ inline float log_of_sum(float maximum, float sum) {
   return fabsf(maximum) == INFINITY ? maximum : maximum + logf(sum);
 }
 
-// Of the row, or NaN if it holds one.
+// The maximum of the row, or NaN if it holds one.
 __device__ inline float row_maximum(const float* row, int64_t cols, float* scratch) {
   float maximum = -INFINITY;
   for (int64_t i = threadIdx.x; i < cols; i += k_threads) maximum = max_of()(maximum, row[i]);

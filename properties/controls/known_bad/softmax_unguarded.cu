@@ -40,7 +40,7 @@ warpcheck_status run(warpcheck_call* call) {
           softmax_unguarded, static_cast<const float*>(x.data), x.strides[0], static_cast<float*>(y.data), y.strides[0],
           cols);
     } catch (const simt::device_error&) {
-      // What a CUDA program does that never asks for the error of a launch.
+      // As in a CUDA program that never asks for the error of a launch.
     }
   });
 }

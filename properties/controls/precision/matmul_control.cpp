@@ -41,7 +41,7 @@ split_product bf16_way() {
   return way;
 }
 
-// Where parts are normal numbers and nothing overflows.
+// True if parts are normal numbers and nothing overflows.
 bool is_usual(const std::vector<float>& x) {
   return std::all_of(x.begin(), x.end(),
                      [](float v) { return v == 0 || (std::fabs(v) > 0x1p-60f && std::fabs(v) < 0x1p60f); });

@@ -41,8 +41,8 @@ float exponential(float d) {
     const auto power = static_cast<float>(std::exp2(static_cast<double>(scaled)));
     return power < 0x1p-126f ? 0.0f : power;
   }
-  // What that intrinsic may be off by not far from 0, 2 + |1.173 d| ulp, but everywhere, and right at 0. Only sigmoid
-  // must see it: a term of a sum, which may be rescaled twice, is allowed 17 u, more than these 8 u.
+  // The error that this intrinsic may have not far from 0, 2 + |1.173 d| ulp, but everywhere, and none at 0. Only
+  // sigmoid must find it: a term of a sum, which may be rescaled twice, is allowed 17 u, more than these 8 u.
   if (k_name == "coarse_exp" && d != 0) return e * (1 + 0x1p-21f);
   return e;
 }
@@ -121,7 +121,7 @@ void sigmoid(const warpcheck_call& call, const float* x, float* y, int64_t cols)
   }
 }
 
-// Of reduce; minimum and maximum have no precision to lose, and no property that draws them is run.
+// For reduce; minimum and maximum have no precision to lose, and no property that draws them is run.
 void sum(const warpcheck_call&, const float* x, float* y, int64_t cols) {
   double exact = 0;
   float chain = 0;

@@ -259,7 +259,7 @@ std::string child_process::death() const {
 orphan_collector::orphan_collector() {
   if (g_collectors++ > 0) return;
   for (pid_t pid : children_of_this_process()) g_known_children.insert(pid);
-  // Where SIGCHLD is ignored, as some launchers leave it, the kernel reaps children and their status is lost.
+  // If SIGCHLD is ignored, as some launchers leave it, the kernel reaps children and their status is lost.
   signal(SIGCHLD, SIG_DFL);
   prctl(PR_GET_CHILD_SUBREAPER, &previous_);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
