@@ -104,7 +104,7 @@ typedef struct warpcheck_variant {
   const char* name;
   uint32_t dtypes;
   warpcheck_range ranges[WARPCHECK_MAX_EXTENTS]; /* by extent, num_extents of them */
-  /* Whether it takes a call whose extents lie in its ranges; NULL: it does. Pure as `picks` is. */
+  /* True if it accepts a call whose extents lie in its ranges; NULL: always. Pure, like `picks`. */
   int32_t (*accepts)(const warpcheck_call* call);
 } warpcheck_variant;
 

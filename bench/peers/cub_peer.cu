@@ -3,7 +3,7 @@
 // --device cuda` puts them on trial, `reduce_bench --peer` measures them.
 //
 // cub::DeviceSegmentedReduce, a segment for each row, between offsets that are computed where they are read. Its
-// comparisons are `<` and `>`: what a row with NaN gives, and which of -0 and +0 is the least, is not the contract's.
+// comparisons are `<` and `>`, so the results for NaN, and for -0 and +0 in one row, differ from the contract.
 // An argmax counts elements in 32 bits and has no answer for an empty row.
 #include <cstddef>
 #include <cstdint>

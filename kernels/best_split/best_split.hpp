@@ -109,7 +109,7 @@ struct split_task {
 // never its result.
 struct split_knowledge {
   int32_t most_bins = 0;   // of a task; 0: not known
-  int64_t long_tasks = 0;  // the last so many tasks, in [0, num_tasks], have more bins than a block takes at a time
+  int64_t long_tasks = 0;  // number of last tasks, in [0, num_tasks], with more bins than a block takes at a time
 };
 
 struct split_config {

@@ -4,7 +4,7 @@
 //
 // Cost per row: the row three times in (four with an argmax) and once out, two barriers; each exponential twice. A
 // thread's terms are added sixteen at a time in a tree, so that the longest chain is cols/2^14 + 14. No dispatch picks
-// it: it is the plain kernel that the others are compared with, and takes what they refuse.
+// it: it is the plain kernel that the others are compared with, and accepts all calls that they refuse.
 #pragma once
 
 #include <cmath>

@@ -10,7 +10,7 @@
 namespace warpcheck::reference {
 namespace {
 
-// One element of the model, as decide() wants it.
+// One element of the model, in the form that decide() needs.
 struct element {
   const sigmoid_model& model;
   double x;

@@ -92,7 +92,7 @@ class trial {
   void keep_nan_bits() { keeps_nan_bits_ = true; }
   // True if a related call lies within the candidate's offer.
   bool offers(const trial_case& c) const;
-  // Ends a case that needs what the candidate lacks.
+  // Ends a case that needs a trait which the candidate lacks.
   [[noreturn]] void need(const std::string& what);
   // True if the candidate answered a call with WARPCHECK_UNSUPPORTED.
   bool is_unsupported() const { return is_unsupported_; }
