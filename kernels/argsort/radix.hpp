@@ -1,8 +1,8 @@
 // Rows longer than a block sorts: least-significant-digit radix sort, one read and one write of every key per digit.
 //
 // A launch counts the digits of all keys. Then one launch per digit moves the keys, tile by tile: a tile ranks its keys
-// among those of the same digit, publishes its count of each digit, and reads the counts of the tiles before it in the row
-// (decoupled look-back).
+// among those of the same digit, publishes its count of each digit, and reads the counts of earlier tiles of
+// the row (decoupled look-back).
 //
 // Sources: D. Merrill, M. Garland, Single-pass parallel prefix scan with decoupled look-back, NVIDIA NVR-2016-002;
 // A. Adinets, D. Merrill, Onesweep: a faster least significant digit radix sort for GPUs, arXiv:2206.01784, 2022.

@@ -36,7 +36,7 @@ struct coverage_exemption_registration {
 };
 std::vector<coverage_exemption> coverage_exemptions_of(std::string_view op);
 
-// Returns the coverage minimum of a class in a run with this many cases of an operator: one in a thousand, at least one.
+// Returns the coverage minimum of a class in a run with this many cases of an operator: a thousandth, at least one.
 int64_t coverage_minimum(int64_t cases);
 // One sentence for every required class of the operator that has fewer cases than its coverage minimum. An operator
 // whose first input is always a vector need not have rows.
