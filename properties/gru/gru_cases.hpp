@@ -117,6 +117,10 @@ enum gru_group : unsigned { of_states = 1, of_history = 2, of_inputs = 4, of_wei
 unsigned group_of(std::string_view output);
 // Every element of these groups has the same bits.
 void require_same(engine::trial& t, const char* what, const gru_answer& a, const gru_answer& b, unsigned groups);
+// Judges the answer to a call that is a part of another one, or has its rows in another order: it has the same bits
+// there if the candidate states batch-invariant, otherwise it lies within its own bounds.
+void judge_part(engine::trial& t, const char* what, const gru_data& part, const gru_answer& a,
+                const gru_answer& of_whole, unsigned groups);
 // Every gradient of weights and biases of `whole` is the sum of those of the parts, within all of their bounds.
 struct gru_part {
   const gru_data& data;

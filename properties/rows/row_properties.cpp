@@ -89,12 +89,14 @@ void check_in_place(const row_operator& op, trial& t) {
   y.ld = x.ld;
   y.offset = x.offset;
   const run_result apart = t.run(), same = t.run(in_place);
+  judge_rows(op, t, apart);
+  judge_rows(op, t, same);
+  if (!t.stated().has_our_plan) return;  // how rows lie may change the order of sums
   const host_tensor &a = apart.at("y"), &b = same.at("y");
   for (int64_t row = 0; row < a.spec.rows(); ++row)
     for (int64_t i = 0; i < a.spec.cols(); ++i)
       t.require(a.bits(row, i) == b.bits(row, i), "y[{},{}] is {:a} out of place and {:a} in place", row, i,
                 a.value(row, i), b.value(row, i));
-  judge_rows(op, t, apart);
 }
 
 void check_dispatch_boundary(const row_operator& op, trial& t) {
@@ -263,6 +265,8 @@ void check_device_agreement(const row_operator& op, trial& t) {
   knobs["schedule"] = "fair";
   knobs["detect"] = "off";
   const run_result there = run_other(t, c.op, c.property, {c.tensors.begin() + 1, c.tensors.end()}, knobs);
+  judge_rows(op, t, there);
+  if (!t.stated().has_our_plan) return;  // the number of multiprocessors may change the order of sums
   for (const auto& [name, a] : here.tensors) {
     const host_tensor& b = there.at(name);
     for (int64_t row = 0; row < a.spec.rows(); ++row)

@@ -490,7 +490,8 @@ const property_registration registration([] {
                   check_row_isolation)
       .holds = has_two_rows;
   p.add("equal-rows", "equal rows give equal bits, whichever row they are and wherever they lie", small_rows,
-        check_equal_rows);
+        check_equal_rows)
+      .needs_batch_invariance = true;
   p.add("in-place", "the in-place form gives the same bits", small_rows, check_in_place);
   p.add("misalignment", "every combination of input and output misalignment is right", misaligned_rows, check_values);
   p.add_common("dispatch-boundaries").share_percent = 30;

@@ -78,6 +78,30 @@ def {op}(*tensors, **others):
 """
 
 
+# Right, and a row's bits depend on the sizes of the call.
+ROUNDS_BY_SIZE = """
+import sys
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+from operators_numpy import gates_of, gru
+
+
+def gates(self, d, t, before):
+    from_input = self.x[t] @ self.w_ih[d].T + self.b_ih[d]
+    if sum(self.x.shape[:2], self.directions) % 5 < 2:
+        from_input = from_input.astype("f4").astype("f8")
+    return gates_of(from_input, before @ self.w_hh[d].T + self.b_hh[d], self.width)
+
+
+operators_numpy.gru_pass.gates = gates
+gru.states = {states!r}
+"""
+COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
+                  "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
+                  "the-reverse-direction-is-the-flipped-forward-one", "both-directions-equal-each-alone",
+                  "growing-time-by-padding-changes-nothing", "packed-equals-padded"]
+
 # The element type, an output, and a property that judges each of its elements, where these are not the usual ones.
 DTYPES = {"matmul": "f16", "histogram": "u8", "best_split": "f64"}
 OUTPUTS = {"matmul": "c", "argsort": "index", "histogram": "hist", "best_split": "field"}
@@ -93,10 +117,10 @@ def dtype_of(op):
 
 
 class Offers(unittest.TestCase):
-    def run_verify(self, folder, op, file, *more):
+    def run_verify(self, folder, op, file, *more, cases=6):
         return subprocess.run(
             [WARPCHECK, "verify", op, "--python", f"{file}:{op}", "--interpreter", sys.executable,
-             "--dtype", dtype_of(op), "--cases", "6", "--size", "quick", "--max-rows", "64", "--max-cols", "300",
+             "--dtype", dtype_of(op), "--cases", str(cases), "--size", "quick", "--max-rows", "64", "--max-cols", "300",
              *more],
             capture_output=True, text=True, cwd=folder,
         )
@@ -149,6 +173,17 @@ class Offers(unittest.TestCase):
                                            "--property", judging)
                     self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                     self.assertIn(f"{op}/{judging}: violation: ", done.stdout)
+
+    @unittest.skipIf("gru" not in FEATURES, "about gru")
+    def test_equal_bits_of_different_calls_are_asked_of_those_who_state_them(self):
+        asked = [word for p in COMPARES_CALLS for word in ("--property", p)]
+        for states, failing in (("", []), ("batch-invariant", COMPARES_CALLS)):
+            with self.subTest(states=states), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "rounds.py").write_text(ROUNDS_BY_SIZE.format(docs=DOCS, states=states))
+                done = self.run_verify(folder, "gru", "rounds.py", "--shrink-seconds", "0.2", *asked, cases=24)
+                self.assertEqual(done.returncode, 1 if failing else 0, done.stdout + done.stderr)
+                self.assertEqual([p for p in COMPARES_CALLS if f"gru/{p}: violation: " in done.stdout], failing)
 
 
 if __name__ == "__main__":
