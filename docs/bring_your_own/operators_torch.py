@@ -114,9 +114,8 @@ GRU_LACKS = ("lengths", "reset", "h_reset", "dh_reset", "history", "history_in",
 GRU_INPUTS = ("x", "w_ih", "w_hh", "b_ih", "b_hh", "h0")
 
 
-def gru(x, w_ih, w_hh, **others):
-    """torch.nn.GRU's function: the forward pass, or both passes in one call through autograd (`pass` 0 or 2). What the
-    backward pass needs, PyTorch keeps itself."""
+def recurrent(x, w_ih, w_hh, others, allow_tf32):
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = allow_tf32
     given = {n: torch.from_dlpack(v) for n, v in others.items() if hasattr(v, "__dlpack__")}
     for name in GRU_LACKS:
         if name in given:
@@ -143,6 +142,17 @@ def gru(x, w_ih, w_hh, **others):
         for name, leaf in leaves.items():
             if "d" + name in given:
                 given["d" + name].copy_(leaf.grad)
+
+
+def gru(x, w_ih, w_hh, **others):
+    """torch.nn.GRU's function: the forward pass, or both passes in one call through autograd (`pass` 0 or 2). What the
+    backward pass needs, PyTorch keeps itself."""
+    recurrent(x, w_ih, w_hh, others, allow_tf32=False)
+
+
+def gru_tf32(x, w_ih, w_hh, **others):
+    """The same as PyTorch is by default: on a GPU products may then round their operands to tf32."""
+    recurrent(x, w_ih, w_hh, others, allow_tf32=True)
 
 
 def gru_forward(x, w_ih, w_hh, **others):

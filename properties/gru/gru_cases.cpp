@@ -483,12 +483,6 @@ void require_same(trial& t, const char* what, const gru_answer& a, const gru_ans
   }
 }
 
-void judge_part(trial& t, const char* what, const gru_data& part, const gru_answer& a, const gru_answer& of_whole,
-                unsigned groups) {
-  if (t.stated().is_batch_invariant) return require_same(t, what, a, of_whole, groups);
-  judge_steps(t, part, a);
-}
-
 void judge_sums(trial& t, const gru_part& whole, const std::vector<gru_part>& parts, unsigned groups) {
   const auto of_whole = listed(whole.answer);
   const auto bounds_of = [&](const gru_part& p) {

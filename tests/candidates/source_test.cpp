@@ -425,11 +425,20 @@ TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
     EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
 }
 
-// What these properties see of a forward pass: a state that an open gate rounds, a direction that is visited wrongly.
+TEST(SourceTemplate, OfGruMayRoundAStateThatAnOpenGateKeeps) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string rounds = changed("gru.cu", "fmaf(z, before ? before[j] : 0.f, fmaf(-z, n, n))",
+                                     "n + z * ((before ? before[j] : 0.f) - n)");
+  const result r =
+      verify("gru", folder.write("gru.cu", rounds), "my_gru", "--cases 40 --property an-open-update-gate-copies-h0");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+// What these properties see of a forward pass: a state that an open gate loses, a direction that is visited wrongly.
 TEST(SourceTemplate, OfGruIsRejectedForItsFaults) {
   const warpcheck::self::scratch_folder folder;
   const std::pair<const char*, const char*> faults[][2] = {
-      {{"fmaf(z, before ? before[j] : 0.f, fmaf(-z, n, n))", "n + z * ((before ? before[j] : 0.f) - n)"},
+      {{"fmaf(z, before ? before[j] : 0.f, fmaf(-z, n, n))", "fmaf(z, n, 1.f - z)"},
        {"an-open-update-gate-copies-h0", "y"}},
       {{"d == 0 ? s : length - 1 - s", "d == 0 ? s : g.time - 1 - s"},
        {"the-reverse-direction-is-the-flipped-forward-one", "y"}}};
