@@ -66,10 +66,11 @@ TEST_P(certificates, are_given_and_denied) {
   }
 }
 
+// The certificate counts, not the trial's list: a kernel that gets one wrongly shows it by its bits.
 TEST_P(certificates, promise_the_same_bits_under_every_schedule) {
-  if (*GetParam().choice != '\0') return;
   simt::emulation first;
   const std::vector<int> expected = outcome(GetParam(), "fair", first);
+  if (first.certified < first.launches) return;
   for (unsigned seed = 0; seed < schedules; ++seed) {
     const char* const strategies[] = {"random:", "pct_warp:", "preempt:", "pct:"};
     simt::emulation stream;
@@ -77,7 +78,7 @@ TEST_P(certificates, promise_the_same_bits_under_every_schedule) {
     const std::string schedule = strategies[seed % 4] + std::to_string(seed);
     ASSERT_EQ(outcome(GetParam(), schedule, stream), expected) << schedule;
     ASSERT_TRUE(stream.ok()) << schedule << ": " << stream.findings.front().text;
-    EXPECT_EQ(stream.certified, 1u) << schedule << ": " << text_of(stream);
+    ASSERT_EQ(stream.certified, 1u) << schedule << ": " << text_of(stream);
   }
 }
 
