@@ -7,13 +7,14 @@ import re
 
 @dataclasses.dataclass
 class Code:
-    """A program with its label: the kind of finding that some schedule of some input has, and whether one leaves its
-    buffers beside it."""
+    """A program with its label: the kind of finding that some schedule of some input has, whether one leaves its
+    buffers beside it, and whether one may run for ever."""
 
     name: str
     text: str  # the source
     wanted: str = ""  # a kind of the reports, usually `race`; "": no race
     bounds: bool = False
+    is_endless: bool = False
     inputs: list = dataclasses.field(default_factory=lambda: [[]])  # the arguments of each run
     includes: list = dataclasses.field(default_factory=list)
     options: list = dataclasses.field(default_factory=list)  # of run-emulated
@@ -29,7 +30,8 @@ def hirace(folder):
     inputs = [[str(base / "input" / f"{graph}.egr"), "256", "1024"] for graph in HIRACE_GRAPHS]
     for path in sorted((base / "indigo_sources").glob("*/*.cu")):
         wanted = "race" if HIRACE_RACES.search(path.stem) else ""
-        yield Code(path.stem, path.read_text(), wanted, "boundsBug" in path.stem, inputs, [base / "indigo_include"])
+        yield Code(path.stem, path.read_text(), wanted, "boundsBug" in path.stem, inputs=inputs,
+                   includes=[base / "indigo_include"])
 
 
 def scor(folder):
@@ -51,8 +53,8 @@ def indigo3(folder):
     inputs = [[str(folder / "inputs" / f"{graph}.egr"), "1", "0"] for graph in INDIGO3_GRAPHS]
     for path in sorted((folder / "generatedCodes" / "CUDA").glob("*/*.cu")):
         wanted = "race" if INDIGO3_RACES.search(path.stem) else ""
-        yield Code(path.stem, path.read_text(), wanted, bool(INDIGO3_BOUNDS.search(path.stem)), inputs,
-                   [folder / "lib"])
+        yield Code(path.stem, path.read_text(), wanted, bool(INDIGO3_BOUNDS.search(path.stem)),
+                   "_LivelockBug" in path.stem, inputs, [folder / "lib"])
 
 
 # NVIDIA's samples of compute-sanitizer: what each of its tools must report, in the words of run-emulated.
