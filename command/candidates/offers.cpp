@@ -74,9 +74,7 @@ class note_pad {
   shared_notes* notes_;
 };
 
-// Parses "LACKS\
-// NAME\
-// ...", the answer of a child.
+// Parses the answer of a child: LACKS in the first line, then a NAME in each line.
 asked_offer parse_answer(std::string_view op, std::string_view text) {
   const std::vector<std::string_view> lines = trimmed_parts(text, '\n');
   asked_offer o{parse_offer(op, lines.front()), {}};
