@@ -159,8 +159,7 @@ struct row_runs {
     if (limit) all.push_back({limit->run});
     for (const own_run& each : own) all.push_back({each.run});
     for (const peer& other : peers) {
-      turns_of_peers.push_back(
-          std::make_unique<judged_turns>(calls.on(*other.device), *other.device, *other.op));
+      turns_of_peers.push_back(std::make_unique<judged_turns>(calls.on(*other.device), *other.device, *other.op));
       all.push_back(turns_of_peers.back()->as_run());
     }
   }
@@ -447,16 +446,16 @@ peer make_peer(program& p, const std::string& name, const candidate& c) {
 peer open_peer(program& p, const std::string& name) {
   if (name.find(':') != std::string::npos)
     return make_peer(p, name, open_candidate(name, p.described.op, p.options.device));
-  const bool is_isolated = is_isolating() && p.options.device != "cuda";
-  if (is_isolated) set_runner_device(device_from_name(p.options.device));
-  const candidate_library& library = candidate_library::load(name, is_isolated);
-  const listed_operator* const op = library.find(p.described.op, device_from_name(p.options.device));
+  const warpcheck_device device = device_from_name(p.options.device);
+  const candidate_library& library = candidate_library::load_for(name, device);
+  const listed_operator* const op = library.find(p.described.op, device);
   if (op == nullptr) return {library.name(), nullptr, nullptr};
   return make_peer(p, library.name(), open_candidate(name, p.described.op, p.options.device));
 }
 
 void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
+  keep_cuda_in_process();  // where the events are that time it
   const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
   p.subject = subject.op;
   device_of(p, *subject.op, *subject.api);

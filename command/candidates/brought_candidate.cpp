@@ -76,7 +76,8 @@ void brought_candidate::prepare(verify_options& o, bool has_peers) const {
   if (!source.file.empty()) o.candidate = prepare_source(o, source);
   if (!forward.empty()) prepare_forward(o, source, forward);
   const bool is_foreign = o.candidate != "builtin" || !python.empty() || has_peers;
-  if (is_isolated && is_foreign) engine::isolate_candidates(std::move(described));
+  if (is_isolated.value_or(true) && is_foreign)
+    engine::isolate_candidates(std::move(described), is_isolated.has_value());
   if (!python.empty()) prepare_python(o, python, interpreter);
 }
 
@@ -102,18 +103,18 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   add_isolation(command, b.is_isolated);
 }
 
-void add_isolation(CLI::App* command, bool& is_isolated) {
-  command
-      ->add_flag("--isolate,!--no-isolate", is_isolated,
-                 "Run a candidate of yours in a process that holds neither expected values nor the verdict (default); "
-                 "--no-isolate runs it in the process that judges it, for a debugger")
-      ->default_str("true");
+void add_isolation(CLI::App* command, std::optional<bool>& is_isolated) {
+  command->add_flag_function(
+      "--isolate,!--no-isolate", [&](int64_t count) { is_isolated = count > 0; },
+      "Run a candidate of yours in a process that holds neither expected values nor the verdict (default, but on "
+      "cuda); --no-isolate runs it in the process that judges it, for a debugger");
 }
 
-void prepare_named(const engine::trial_case& c, bool is_isolated) {
+void prepare_named(const engine::trial_case& c, std::optional<bool> is_isolated) {
   const std::string candidate = c.knob("candidate"), device = c.knob("device");
   prepare_named_source(candidate, c.op, device);
-  if (is_isolated && candidate != "builtin") engine::isolate_candidates(with_plugins({engine::format(c)}));
+  if (is_isolated.value_or(true) && candidate != "builtin")
+    engine::isolate_candidates(with_plugins({engine::format(c)}), is_isolated.has_value());
   prepare_named_python(candidate, c.op, device);
   if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
     prepare_named_source(forward, op, device);

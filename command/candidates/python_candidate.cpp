@@ -74,7 +74,7 @@ std::string prepare_python(const std::string& file_and_function, const std::stri
   const engine::description* const described = engine::find_description(op);
   if (!described) throw usage_error(fmt::format("python: operator {} has no description", op));
   s.rules = contract_of(*described);
-  s.is_isolated = engine::is_isolating() && s.device == "cpu";
+  s.is_isolated = engine::is_isolating(engine::device_from_name(s.device));
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(s.file, ignored))
     throw usage_error(fmt::format("python: file '{}' not found", s.file));

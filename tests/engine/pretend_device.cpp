@@ -41,10 +41,11 @@ void note_gpu() {
 }
 
 struct stream {
-  bool captures = false;
+  bool captures = false, is_spoiled = false;
   std::vector<std::function<void()>> work, captured;
 };
 stream default_stream;
+stream* capturing = nullptr;
 stream& stream_of(void* handle) { return handle ? *static_cast<stream*>(handle) : default_stream; }
 std::string name_of(void* handle) { return handle ? "stream" : "default"; }
 
@@ -82,7 +83,8 @@ int stream_synchronize(void* handle, warpcheck_finding_fn report, void* user) {
 }
 int capture_begin(void* handle) {
   note("capture");
-  stream_of(handle).captures = true;
+  capturing = &stream_of(handle);
+  capturing->captures = true;
   return 0;
 }
 int capture_replay(void* handle, int32_t times) {
@@ -91,7 +93,14 @@ int capture_replay(void* handle, int32_t times) {
   s.captures = false;
   for (int32_t i = 0; i < times; ++i) s.work.insert(s.work.end(), s.captured.begin(), s.captured.end());
   s.captured.clear();
-  return error == "no graph" ? 900 : 0;
+  capturing = nullptr;
+  if (s.is_spoiled) error = "the capture was invalidated";
+  return s.is_spoiled || error == "no graph" ? 900 : 0;
+}
+// Waits for the device, which ends a capture.
+int usable() {
+  if (capturing) capturing->is_spoiled = true;
+  return error != "lost";
 }
 
 // Rows of 2 columns.
@@ -140,6 +149,7 @@ const warpcheck_device_api& device_api() {
     a.stream_synchronize = stream_synchronize;
     a.capture_begin = capture_begin;
     a.capture_replay = capture_replay;
+    a.usable = usable;
     return a;
   }();
   return api;

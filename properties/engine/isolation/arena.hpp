@@ -17,6 +17,9 @@ enum class request : char {
   destroy_stream,  // id
   call,            // operator, stream, call, reserve (id and bytes); answer: see runner.cpp
   synchronize,     // stream; answer: status, error, findings, damaged guards
+  capture_begin,   // stream; answer: status, error
+  capture_replay,  // stream, times; answer: status, error
+  is_usable,       // answer: an int32_t
   accepts,         // operator, variant, call; answer: an int32_t
   reserve_bytes,   // operator, call; answer: an int64_t
   renew_stream,    // as create_stream; answer: status, error

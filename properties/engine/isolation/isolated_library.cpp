@@ -25,6 +25,7 @@
 #include "properties/engine/isolation/confine.hpp"
 #include "properties/engine/isolation/runner.hpp"
 #include "properties/engine/isolation/tape.hpp"
+#include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/floating_point.hpp"
 
 namespace warpcheck::engine {
@@ -34,7 +35,7 @@ constexpr size_t k_block_alignment = 256;
 constexpr size_t k_discarded = size_t{1} << 20;  // smaller blocks keep their pages for the next one
 constexpr uint64_t k_no_block = UINT64_MAX;
 
-bool g_is_isolating = false;
+bool g_is_isolating = false, g_isolates_cuda = false;
 std::vector<std::string> g_arguments;
 warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
 
@@ -70,6 +71,8 @@ class runner_process {
   void* create_stream(const warpcheck_stream_options& options);
   void destroy_stream(void* stream);
   int renew_stream(void* stream, const warpcheck_stream_options& options);
+  int capture_begin(void* stream);
+  int capture_replay(void* stream, int32_t times);
   int synchronize(void* stream, warpcheck_finding_fn report, void* user);
   int32_t accepts(uint32_t op, uint32_t variant, const warpcheck_call& call);
   int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
@@ -79,7 +82,7 @@ class runner_process {
   }
   std::optional<page_touch> take_touch() { return std::exchange(touch_, std::nullopt); }
   const char* last_error() const { return error_.c_str(); }
-  bool is_usable() const { return is_usable_; }
+  int32_t is_usable();
 
  private:
   using blocks = std::map<size_t, arena_block>;  // by the first byte
@@ -90,6 +93,8 @@ class runner_process {
   void queue_call(const warpcheck_call& call);
   void queue_tensor(const DLTensor& t);
   tape_reader ask();
+  int ask_status();
+  static tape_reader opened(const std::string& answer);
   std::string exchange(const std::string& bytes);
   std::string wait_for_answer();
   blocks::iterator find(const void* p);
@@ -105,7 +110,6 @@ class runner_process {
   blocks blocks_;
   uint64_t streams_ = 0;
   std::string error_, picked_;
-  bool is_usable_ = true;
   const warpcheck_call* last_call_ = nullptr;
   std::optional<page_touch> touch_;
   std::set<std::string> variants_;  // texts that outlive the call
@@ -146,10 +150,17 @@ std::string runner_process::start() {
   if (pid_ < 0) throw environment_error(fmt::format("cannot start a runner: {}", std::strerror(errno)));
   if (pid_ == 0) become_runner(path_, arena_->descriptor(), owner_);
   ++message_;
-  std::string answer = wait_for_answer();
-  if (answer[0] == '\0') return answer.substr(1);
-  tape_reader refusal(answer.substr(1));
-  throw environment_error(refusal.take_text());
+  return opened(wait_for_answer()).take_text();
+}
+
+// What follows the kind of an answer.
+tape_reader runner_process::opened(const std::string& answer) {
+  tape_reader rest(answer.substr(1));
+  switch (static_cast<answer_kind>(answer[0])) {
+    case answer_kind::done: return rest;
+    case answer_kind::device_lost: throw device_lost(rest.take_text());
+    default: throw environment_error(rest.take_text());
+  }
 }
 
 std::string runner_process::wait_for_answer() {
@@ -174,14 +185,19 @@ std::string runner_process::exchange(const std::string& bytes) {
 tape_reader runner_process::ask() {
   const std::string answer = exchange(queued_.bytes());
   queued_.clear();
-  if (answer[0] == '\0') return tape_reader(answer.substr(1));
-  tape_reader refusal(answer.substr(1));
-  throw environment_error(refusal.take_text());
+  return opened(answer);
+}
+
+int runner_process::ask_status() {
+  tape_reader answer = ask();
+  const auto status = answer.take<int32_t>();
+  error_ = answer.take_text();
+  return status;
 }
 
 tape_writer& runner_process::queue(request what) {
   if (owner_ != getpid()) start();
-  if (queued_.bytes().size() > arena::k_message / 2) is_usable_ = ask().take<int32_t>() != 0;
+  if (queued_.bytes().size() > arena::k_message / 2) ask();
   queued_.put(what);
   return queued_;
 }
@@ -224,7 +240,7 @@ void runner_process::release(void* p) {
   if (b == blocks_.end() || owner_ != getpid()) return;
   queue(request::release).put(id_of(b));
   if (b->second.size > k_discarded) {
-    is_usable_ = ask().take<int32_t>() != 0;  // the runner may be about to read the block
+    ask();  // the runner may be about to read the block
     arena_->discard(b->first, b->second.size);
   }
   blocks_.erase(b);
@@ -267,11 +283,23 @@ void runner_process::destroy_stream(void* stream) { queue(request::destroy_strea
 
 int runner_process::renew_stream(void* stream, const warpcheck_stream_options& options) {
   queue_stream(request::renew_stream, number_of(stream), options);
-  tape_reader answer = ask();
-  const auto status = answer.take<int32_t>();
-  error_ = answer.take_text();
-  is_usable_ = answer.take<int32_t>() != 0;
-  return status;
+  return ask_status();
+}
+
+int runner_process::capture_begin(void* stream) {
+  queue(request::capture_begin).put(number_of(stream));
+  return ask_status();
+}
+
+int runner_process::capture_replay(void* stream, int32_t times) {
+  queue(request::capture_replay).put(number_of(stream));
+  queued_.put(times);
+  return ask_status();
+}
+
+int32_t runner_process::is_usable() {
+  queue(request::is_usable);
+  return ask().take<int32_t>();
 }
 
 int runner_process::synchronize(void* stream, warpcheck_finding_fn report, void* user) {
@@ -290,7 +318,6 @@ int runner_process::synchronize(void* stream, warpcheck_finding_fn report, void*
     const auto b = find(arena_->at(0) + id);
     if (b != blocks_.end()) b->second.damage = offset;
   }
-  is_usable_ = answer.take<int32_t>() != 0;
   return status;
 }
 
@@ -357,7 +384,6 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
   const auto touched = answer.take<uint64_t>();
   const auto offset = answer.take<int64_t>();
   if (touched != k_no_block) touch_ = page_touch{arena_->at(0) + touched, offset};
-  is_usable_ = answer.take<int32_t>() != 0;
   if (!thrown.empty()) throw thrown_elsewhere(thrown);
   return status;
 }
@@ -372,7 +398,7 @@ const warpcheck_device_api* g_apis[k_most_runners];
 // Features of the device of a runner.
 struct runner_features {
   warpcheck_device device;
-  bool renews;
+  bool renews, captures;
 };
 
 template <size_t N>
@@ -396,12 +422,12 @@ const warpcheck_device_api& api_of_runner(const runner_features& has) {
       [](void* stream, warpcheck_finding_fn report, void* user) {
         return g_runners[N]->synchronize(stream, report, user);
       },
-      nullptr,
-      nullptr,
+      has.captures ? +[](void* stream) { return g_runners[N]->capture_begin(stream); } : nullptr,
+      has.captures ? +[](void* stream, int32_t times) { return g_runners[N]->capture_replay(stream, times); } : nullptr,
       [] { return static_cast<int>(g_runners[N]->is_usable()); },
-      has.renews ? +[](void* stream, const warpcheck_stream_options* options) {
-        return g_runners[N]->renew_stream(stream, *options);
-      } : nullptr};
+      has.renews ? +[](void* stream,
+                       const warpcheck_stream_options* options) { return g_runners[N]->renew_stream(stream, *options); }
+                 : nullptr};
   return api;
 }
 
@@ -447,17 +473,23 @@ listed_operator operator_of(const nlohmann::json& j, size_t number, uint32_t ind
 
 }  // namespace
 
-void isolate_candidates(std::vector<std::string> arguments) {
+void isolate_candidates(std::vector<std::string> arguments, bool on_cuda) {
   g_is_isolating = true;
+  g_isolates_cuda = on_cuda;
   g_arguments = std::move(arguments);
   hide_memory();
 }
 
+void keep_cuda_in_process() { g_isolates_cuda = false; }
+
 bool is_isolating() { return g_is_isolating; }
 
-void set_runner_device(warpcheck_device device) { g_device = device; }
+bool is_isolating(warpcheck_device device) {
+  return g_is_isolating && (g_isolates_cuda || device != WARPCHECK_DEVICE_CUDA);
+}
 
-isolated_library load_isolated(const std::string& path) {
+isolated_library load_isolated(const std::string& path, warpcheck_device device) {
+  g_device = device;
   size_t number = 0;
   while (number < k_most_runners && g_runners[number]) ++number;
   if (number == k_most_runners) throw environment_error("isolate: a process has 16 candidates at most");
@@ -468,7 +500,8 @@ isolated_library load_isolated(const std::string& path) {
     for (const nlohmann::json& op : j.at("operators"))
       library.operators.push_back(operator_of(op, number, static_cast<uint32_t>(library.operators.size())));
     g_has_guard_pages[number] = j.at("guard_pages");
-    const runner_features has = {static_cast<warpcheck_device>(j.at("api").get<int>()), j.at("renews")};
+    const runner_features has = {static_cast<warpcheck_device>(j.at("api").get<int>()), j.at("renews"),
+                                 j.at("captures")};
     library.api = g_apis[number] = &api_of_runner(number, has, std::make_index_sequence<k_most_runners>());
     return library;
   } catch (const environment_error&) {

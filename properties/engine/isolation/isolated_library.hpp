@@ -11,12 +11,13 @@
 namespace warpcheck::engine {
 
 // From now on, candidates that are not ours run in runners, in this process and those forked from it, and the memory of
-// these processes is hidden from the runners. Candidates for cuda stay in the process. `arguments`: further arguments
-// of the command when it becomes a runner, after the device and the library's path.
-void isolate_candidates(std::vector<std::string> arguments);
+// these processes is hidden from the runners. Candidates for cuda stay in the process unless `on_cuda`. `arguments`:
+// further arguments of the command when it becomes a runner, after the device and the library's path.
+void isolate_candidates(std::vector<std::string> arguments, bool on_cuda);
+// From now on, candidates for cuda stay in process.
+void keep_cuda_in_process();
 bool is_isolating();
-// Sets the device for which runners are started from now on. A process has one.
-void set_runner_device(warpcheck_device device);
+bool is_isolating(warpcheck_device device);
 
 // The library of a runner. Its device interface works on copies of the tensors: the runner reads them at a call, and
 // writes them when the stream is synchronized, before it stops.
@@ -26,9 +27,10 @@ struct isolated_library {
   std::vector<listed_operator> operators;
 };
 
-// Starts a runner for the library. Throws environment_error for a library that candidate_library::load refuses. If a
-// runner ends, this process ends in the same way, which is the verdict of the case.
-isolated_library load_isolated(const std::string& path);
+// Starts a runner for the library on a device, of which a process has one. Throws environment_error for a library that
+// candidate_library::load refuses. If a runner ends, this process ends in the same way, which is the verdict of the
+// case.
+isolated_library load_isolated(const std::string& path, warpcheck_device device);
 
 // True if tensors of the device lie between inaccessible pages.
 bool has_guard_pages(const warpcheck_device_api& api);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "properties/engine/isolation/tape.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/cpu_device.hpp"
+#include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/floating_point.hpp"
 #include "properties/engine/trials/library.hpp"
 
@@ -53,13 +55,8 @@ nlohmann::json description_of(const candidate_library& library, const warpcheck_
           {"operators", operators},
           {"api", static_cast<int>(api.device)},
           {"guard_pages", &api == &cpu_device_api()},
-          {"renews", can_renew_streams(api)}};
-}
-
-// The interface of the device on which the candidate's calls are run.
-const warpcheck_device_api& api_for(const candidate_library& library, warpcheck_device device) {
-  const bool brings = library.api() && library.api()->device == device;
-  return brings ? *library.api() : cpu_device_api();
+          {"renews", can_renew_streams(api)},
+          {"captures", api.capture_begin != nullptr}};
 }
 
 // A buffer of the candidate's device, and the parts of it that the judge reads.
@@ -84,16 +81,21 @@ struct received_call {
 class server {
  public:
   server(const arena& memory, warpcheck_device device, const std::string& library)
-      : arena_(memory), library_(candidate_library::load(library)), api_(&api_for(library_, device)) {}
+      : arena_(memory), library_(candidate_library::load(library)), api_(library_.api_for(device)) {
+    if (!api_) api_ = &cpu_device_api();  // the judge refuses the candidate
+  }
 
-  std::string description() const { return description_of(library_, *api_).dump(); }
+  std::string description() const {
+    tape_writer out;
+    out.put_text(description_of(library_, *api_).dump());
+    return out.bytes();
+  }
 
   // Executes the requests in `bytes`, in their order.
   std::string answer(std::string bytes) {
     tape_reader in(std::move(bytes));
     tape_writer out;
     while (!in.is_at_end()) serve(in, out);
-    out.put<int32_t>(is_usable(*api_));
     return out.bytes();
   }
 
@@ -124,6 +126,12 @@ class server {
         const warpcheck_stream_options options = take_options(in, schedule);
         return put_status(api_->stream_renew(stream, &options), out);
       }
+      case request::capture_begin: return put_status(api_->capture_begin(take_stream(in)), out);
+      case request::capture_replay: {
+        void* const stream = take_stream(in);
+        return put_status(api_->capture_replay(stream, in.take<int32_t>()), out);
+      }
+      case request::is_usable: return out.put<int32_t>(is_usable(*api_));
     }
     throw std::runtime_error("a request is malformed");
   }
@@ -136,7 +144,7 @@ class server {
     place_cpu_buffers(in.take<cpu_placement>());
     void* const memory = api_->alloc(bytes, misalign, element);
     if (!memory)
-      throw environment_error(fmt::format("{} bytes do not fit the device's memory: {}", bytes, api_->last_error()));
+      device_failed(*api_, fmt::format("{} bytes do not fit the device's memory: {}", bytes, api_->last_error()));
     buffers_[id].memory = static_cast<char*>(memory);
   }
 
@@ -148,7 +156,7 @@ class server {
   void copy_in(tape_reader& in) {
     const auto id = in.take<uint64_t>(), offset = in.take<uint64_t>(), bytes = in.take<uint64_t>();
     buffer& b = at(id);
-    if (api_->copy_in(b.memory + offset, arena_.at(id) + offset, bytes)) throw environment_error(api_->last_error());
+    if (api_->copy_in(b.memory + offset, arena_.at(id) + offset, bytes)) device_failed(*api_, api_->last_error());
     size_t& seen = b.seen[offset];
     seen = std::max<size_t>(seen, bytes);
   }
@@ -219,7 +227,7 @@ class server {
   void call(tape_reader& in, tape_writer& out) {
     const listed_operator& op = take_operator(in);
     void* const stream = take_stream(in);
-    received_call c;
+    received_call& c = calls_.emplace_back();
     take_call(in, c);
     c.call.stream = stream;
     const auto reserve_id = in.take<uint64_t>();
@@ -278,6 +286,7 @@ class server {
       if (f.bytes <= k_most_findings_bytes) f.list.emplace_back(kind, text);
     };
     const int status = api_->stream_synchronize(take_stream(in), note, &found);
+    calls_.clear();
     put_status(status, out);
     out.put<uint32_t>(static_cast<uint32_t>(found.list.size()));
     for (const auto& [kind, text] : found.list) {
@@ -289,7 +298,7 @@ class server {
       if (status) break;
       if (const int64_t offset = api_->check_guards(b.memory); offset != INT64_MIN) damaged.emplace_back(id, offset);
       for (const auto& [begin, bytes] : b.seen)
-        if (api_->copy_out(arena_.at(id) + begin, b.memory + begin, bytes)) throw environment_error(api_->last_error());
+        if (api_->copy_out(arena_.at(id) + begin, b.memory + begin, bytes)) device_failed(*api_, api_->last_error());
     }
     out.put<uint32_t>(static_cast<uint32_t>(damaged.size()));
     for (const auto& [id, offset] : damaged) {
@@ -318,21 +327,23 @@ class server {
   const warpcheck_device_api* api_;
   std::map<uint64_t, buffer> buffers_;  // by the offset of their copies
   std::map<uint64_t, void*> streams_;
+  std::list<received_call> calls_;  // until they are waited for: work that is queued may read the tensors' shapes
 };
 
-// An answer begins with the kind of error: 0 for none, else its text follows.
-std::string refusal(const std::string& text) {
+std::string refusal(answer_kind kind, const std::string& text) {
   tape_writer out;
-  out.put<char>(1);
+  out.put(kind);
   out.put_text(text);
   return out.bytes();
 }
 
 std::string answer_to(const std::function<std::string()>& request) {
   try {
-    return std::string(1, '\0') + request();
+    return std::string(1, static_cast<char>(answer_kind::done)) + request();
+  } catch (const device_lost& e) {
+    return refusal(answer_kind::device_lost, e.what());
   } catch (const std::exception& e) {
-    return refusal(e.what());
+    return refusal(answer_kind::environment_error, e.what());
   }
 }
 

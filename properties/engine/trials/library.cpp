@@ -31,13 +31,6 @@ std::string last_dl_error() {
   return text ? text : "unknown reason";
 }
 
-// The device interface for candidates of `device` that have none of their own.
-const warpcheck_device_api* own_api(warpcheck_device device) {
-  if (device == WARPCHECK_DEVICE_CPU) return &cpu_device_api();
-  const std::string path = builtin_library(device == WARPCHECK_DEVICE_CUDA ? "cuda" : "emulated");
-  return path.empty() ? nullptr : candidate_library::load(path).api();
-}
-
 struct named_library {
   std::string path, twin;
 };
@@ -150,9 +143,14 @@ bool listed_operator::lists(std::string_view variant) const {
   return std::any_of(variants.begin(), variants.end(), [&](const listed_variant& v) { return v.name == variant; });
 }
 
-const candidate_library& candidate_library::load(const std::string& path, bool isolated) {
+const candidate_library& candidate_library::load_for(const std::string& path, warpcheck_device device) {
+  const bool has_runner = is_isolating(device) && path != builtin_library("python");  // which has its interpreter
+  return load(path, has_runner ? std::optional(device) : std::nullopt);
+}
+
+const candidate_library& candidate_library::load(const std::string& path, std::optional<warpcheck_device> isolated_on) {
   static std::map<std::pair<std::string, bool>, std::unique_ptr<candidate_library>> loaded;
-  std::unique_ptr<candidate_library>& library = loaded[{path, isolated}];
+  std::unique_ptr<candidate_library>& library = loaded[{path, isolated_on.has_value()}];
   if (library) return *library;
   std::unique_ptr<candidate_library> made(new candidate_library);
   std::error_code ignored;
@@ -160,8 +158,8 @@ const candidate_library& candidate_library::load(const std::string& path, bool i
   for (const char* stem : {"emulated", "race"})
     if (path == builtin_library(stem) && !emulated_problem().empty())
       throw environment_error("device emulated: " + emulated_problem());
-  if (isolated) {
-    isolated_library foreign = load_isolated(path);
+  if (isolated_on) {
+    isolated_library foreign = load_isolated(path, *isolated_on);
     made->name_ = std::move(foreign.name);
     made->api_ = foreign.api;
     made->operators_ = std::move(foreign.operators);
@@ -231,6 +229,13 @@ const listed_operator* candidate_library::find(std::string_view op, warpcheck_de
   return found == operators_.end() ? nullptr : &*found;
 }
 
+const warpcheck_device_api* candidate_library::api_for(warpcheck_device device) const {
+  if (api_ && api_->device == device) return api_;
+  if (device == WARPCHECK_DEVICE_CPU) return &cpu_device_api();
+  const std::string path = device == WARPCHECK_DEVICE_CUDA ? builtin_library("cuda") : "";
+  return path.empty() ? nullptr : load(path).api();
+}
+
 candidate open_candidate(std::string_view name, std::string_view op, std::string_view device_name) {
   const warpcheck_device device = device_from_name(device_name);
   if (name.starts_with(k_null_prefix)) {
@@ -241,7 +246,6 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   if (const auto known = named_operators().find({std::string(name), std::string(op)});
       known != named_operators().end() && known->second->device == device)
     return {known->second, &cpu_device_api()};
-  const bool is_isolated = is_isolating() && name != "builtin" && device != WARPCHECK_DEVICE_CUDA;
   if (device == WARPCHECK_DEVICE_CUDA)
     if (const std::string problem = cuda_problem(); !problem.empty())
       throw environment_error("device cuda: " + problem);
@@ -269,18 +273,19 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
     twin = twin_path(path);
   }
-  const bool has_runner = is_isolated && path != builtin_library("python");  // which starts its interpreter
-  if (has_runner) set_runner_device(device);
-  const candidate_library& library = candidate_library::load(path, has_runner);
+  const auto load = [&](const std::string& file) -> const candidate_library& {
+    return name == "builtin" ? candidate_library::load(file) : candidate_library::load_for(file, device);
+  };
+  const candidate_library& library = load(path);
   candidate c;
   c.op = find_listed(library, op, device);
   if (!c.op) throw environment_error(fmt::format("candidate: '{}' offers no {} for device {}", path, op, device_name));
-  c.api = library.api() && library.api()->device == device ? library.api() : own_api(device);
-  if (device == WARPCHECK_DEVICE_EMULATED && c.api != library.api())
+  c.api = library.api_for(device);
+  if (device == WARPCHECK_DEVICE_EMULATED && !c.api)
     throw environment_error(fmt::format("candidate: '{}' runs on the emulated device but brings no device_api", path));
   if (!c.api) throw environment_error(fmt::format("device {}: this build has no memory interface for it", device_name));
   if (!twin.empty()) {
-    const candidate_library& instrumented = candidate_library::load(twin, has_runner);
+    const candidate_library& instrumented = load(twin);
     c.instrumented_op = find_listed(instrumented, op, device);
     c.instrumented_api = instrumented.api();
     if (!c.instrumented_op || !c.instrumented_api)

@@ -65,18 +65,24 @@ class listed_operator {
 // A loaded candidate library; stays loaded until the process ends (kernels and CUDA contexts do not unload safely).
 class candidate_library {
  public:
-  // Loads it into this process or, `isolated`, into one of its own (isolation/isolated_library.hpp). Throws
-  // environment_error: no such file, undefined symbol, missing entry point, wrong ABI version.
-  static const candidate_library& load(const std::string& path, bool isolated = false);
+  // Loads it into this process. Throws environment_error: no such file, undefined symbol, missing entry point, wrong
+  // ABI version.
+  static const candidate_library& load(const std::string& path) { return load(path, std::nullopt); }
+  // The same for a candidate's calls on the device: into a process of its own where candidates are isolated
+  // (isolation/isolated_library.hpp).
+  static const candidate_library& load_for(const std::string& path, warpcheck_device device);
 
   const std::string& name() const { return name_; }
   // Its own device interface; null: it has none.
   const warpcheck_device_api* api() const { return api_; }
+  // The interface of its calls on the device: its own, or the suite's for cpu and cuda; null: there is none.
+  const warpcheck_device_api* api_for(warpcheck_device device) const;
   const std::vector<listed_operator>& operators() const { return operators_; }
   const listed_operator* find(std::string_view op, warpcheck_device device) const;
 
  private:
   candidate_library() = default;
+  static const candidate_library& load(const std::string& path, std::optional<warpcheck_device> isolated_on);
   void read(const std::string& path, const warpcheck_candidate& table, warpcheck_candidate_states_fn states,
             warpcheck_candidate_reserve_fn reserves);
   std::string name_;

@@ -1,0 +1,38 @@
+"""A device in a runner does what it does in the process of the judge: streams, graphs, and a device that is lost."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+WARPCHECK, DEVICE = os.environ["WARPCHECK"], os.environ["PRETENDED_CUDA"]
+CASE = "v1 softmax/within-error-bound x=f32[3x2] fill=uniform(1,-8,8) | y=f32[3x2] |"
+VERDICTS = {
+    ("right", "stream"): "pass",
+    ("right", "again:3"): "pass",
+    ("right", "legacy"): "pass",
+    ("right", "graph:3"): "pass",
+    ("makes_no_graph", "graph:3"): "error_return: as a graph: no graph",
+    ("fails_in_a_capture", "graph:3"): "error_return: ",
+    ("loses_the_device", "stream"): "error_return: the device reports an error after the call: lost",
+    ("trusts_old_output", "again:3"): "nondeterministic: ",
+}
+
+
+class IsolatedDevice(unittest.TestCase):
+    def test_each_launch_gets_the_verdict_of_one_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = shutil.copy(WARPCHECK, folder)
+            library = shutil.copy(DEVICE, pathlib.Path(folder) / "libwarpcheck_cuda.so")
+            for (variant, launch), verdict in VERDICTS.items():
+                line = f"{CASE} candidate={library} device=cuda variant={variant} launch={launch}"
+                for option in ("--isolate", "--no-isolate"):
+                    with self.subTest(variant=variant, launch=launch, option=option):
+                        r = subprocess.run([command, "replay", line, option], capture_output=True, text=True)
+                        self.assertIn(f"softmax/within-error-bound: {verdict}", r.stdout, r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
