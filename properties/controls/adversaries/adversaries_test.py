@@ -9,7 +9,7 @@ import unittest
 
 WARPCHECK = os.environ["WARPCHECK"]
 SOURCE = pathlib.Path(__file__).resolve().parent / "softmax.cu"
-ROW = "rows=256,cols=64"  # what softmax.cu takes for a benchmark
+ROW, LARGER_ROW = "rows=256,cols=64", "rows=4096,cols=64"  # what softmax.cu takes for benchmarks
 WROTE_NOTHING = "a timed call wrote nothing into slot"
 WRONG = "compared elements lie outside their bound"
 REASONS = {
@@ -55,8 +55,8 @@ def verify(name, *arguments):
     return subprocess.run([*command, "--entry", name, *arguments], capture_output=True, text=True, timeout=300)
 
 
-def entry(name, *arguments):
-    return bench("--source", str(SOURCE), "--entry", name, "--row", ROW, *arguments)
+def entry(name, *arguments, row=ROW):
+    return bench("--source", str(SOURCE), "--entry", name, "--row", row, *arguments)
 
 
 class Adversaries(unittest.TestCase):
@@ -66,6 +66,15 @@ class Adversaries(unittest.TestCase):
                 r = entry(name, "--unverified")
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertIn(reason, r.stdout + r.stderr)
+
+    def test_results_kept_by_address_are_refused_in_a_larger_row(self):
+        for name in ("seen_pointers", "kept_result"):
+            with self.subTest(name):
+                r = entry(name, "--unverified", row=LARGER_ROW)
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertIn(REASONS[name], r.stdout + r.stderr)
+        r = entry("honest_plan_cache", "--unverified", row=LARGER_ROW)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
 
     def test_a_large_result_is_judged_where_nobody_expects_it(self):
         function = ["--source", str(SOURCE), "--entry", LARGE, "--unverified", "--row", "rows=32768,cols=64"]
