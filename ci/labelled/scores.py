@@ -17,7 +17,7 @@ SCHEDULES = (("fair",), ("greedy", "reverse", "random:1", "preempt:1"))
 def run_code(code, options):
     """The row of a code: the kinds of findings over all inputs and schedules, and why it was refused, if it was."""
     row = {"code": code.name, "wanted": code.wanted, "bounds": code.bounds, "is_endless": code.is_endless, "found": [],
-           "findings": [], "refused": ""}
+           "findings": [], "refused": "", "allowed": code.allowed, "is_proven": False, "is_reached": False}
     with tempfile.TemporaryDirectory() as scratch:
         result = pathlib.Path(scratch) / "result.json"
         (result.parent / "code.cu").write_text(code.text)
@@ -42,6 +42,8 @@ def run_code(code, options):
 
 def is_settled(row):
     """True if further runs cannot change what the code counts as."""
+    if row["allowed"] is not None:
+        return row["is_proven"]
     return (row["wanted"] or "race") in row["found"] and (not row["bounds"] or "out_of_bounds" in row["found"])
 
 
@@ -55,6 +57,9 @@ def add_report(row, report):
     """Adds the findings of a report to the row; returns their kinds."""
     kinds = {finding["kind"] for run in report["runs"] for finding in run["findings"]}
     for run in report["runs"]:
+        row["is_proven"] |= run.get("every_schedule", False)
+        ended = {finding["kind"] for finding in run["findings"]} <= {"race", "error_return"}
+        row["is_reached"] |= ended and run.get("exit_status") == 1
         for finding in run["findings"]:
             if finding["kind"] == "unsupported":
                 row["refused"] = finding["text"][:200]
@@ -69,9 +74,23 @@ def outcome(row):
     is_late = "timeout" in row["found"] and not row["is_endless"]
     if row["refused"]:
         return "refused"
+    if row.get("allowed") is not None:
+        return outcome_of_litmus(row)
     if row["wanted"]:
         return "found" if row["wanted"] in row["found"] else "late" if is_late else "missed"
     return "false" if "race" in row["found"] else "late" if is_late else "clean"
+
+
+def outcome_of_litmus(row):
+    """A reported hazard (found) claims nothing. Without one, the outcomes of a certificate are those of the model (clean)
+    or lack one (missed); no certificate leaves it open whether there are more (open). A forbidden outcome is false."""
+    if row["is_reached"] and not row["allowed"]:
+        return "false"
+    if set(row["found"]) - {"error_return"}:
+        return "found"
+    if not row["is_proven"]:
+        return "open"
+    return "clean" if row["is_reached"] or not row["allowed"] else "missed"
 
 
 def judged(row, known):
@@ -95,7 +114,7 @@ def table(suite, rows, known):
 
 
 def is_new(row, known):
-    return outcome(row) not in ("found", "clean") and not judged(row, known)
+    return outcome(row) not in ("found", "clean", "open") and not judged(row, known)
 
 
 def score(codes, options, say):

@@ -4,11 +4,13 @@ import dataclasses
 import pathlib
 import re
 
+from . import litmus
+
 
 @dataclasses.dataclass
 class Code:
     """A program with its label: the kind of finding that some schedule of some input has, whether one leaves its
-    buffers beside it, and whether one may run for ever."""
+    buffers beside it, and whether one may run for ever. A litmus test has the answer of the memory model instead."""
 
     name: str
     text: str  # the source
@@ -18,6 +20,7 @@ class Code:
     inputs: list = dataclasses.field(default_factory=lambda: [[]])  # the arguments of each run
     includes: list = dataclasses.field(default_factory=list)
     options: list = dataclasses.field(default_factory=list)  # of run-emulated
+    allowed: bool | None = None  # of a litmus test: true if the model allows the outcome that returns 1
 
 
 # HiRace (Jacobson, Burtscher, Gopalakrishnan, SC 2024): Indigo's graph codes, whose names list the planted bugs.
@@ -184,6 +187,16 @@ def gpuverify(folder):
             yield Code(name, program, wanted, inputs=[["0"], ["1"], ["2"]])
 
 
+def dat3m(folder):
+    """Dat3M (Ponce de Leon, Furbach, Heljanko, Meyer): litmus tests of PTX. Left out: those of proxies, of several GPUs,
+    and those of progress, which have no label here."""
+    if not (folder / "litmus" / "PTX").is_dir():
+        return
+    program, tests, _ = litmus.tests_of(folder)
+    for name, number, allowed in tests:
+        yield Code(name, program, inputs=[[str(number)]], allowed=allowed)
+
+
 # Disagreements with labels, judged by reading: a pattern of codes -> the outcome (scores.py), and why.
 NO_ACQUIRE = "the readers spin on a relaxed atomic, and a release needs an acquire: the label is wrong"
 SAME_VALUE = "threads write the same value, which is reported as benign"
@@ -202,8 +215,10 @@ JUDGED = {
     },
     "sanitizer": {"divergent_threads": ("missed", "__syncthreads() waits only for threads that have not exited")},
     "indigo3": {},
+    "dat3m": {},
 }
-SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer, "indigo3": indigo3}
+SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer, "indigo3": indigo3,
+          "dat3m": dat3m}
 # Where each is on GitHub, and the commit that was scored.
 SOURCES = {
     "hirace": ("JohnJacobsonIII/HiRace-Artifact-SC24", "44a935f"),
@@ -211,6 +226,7 @@ SOURCES = {
     "gpuverify": ("mc-imperial/gpuverify", "4921977"),
     "sanitizer": ("NVIDIA/compute-sanitizer-samples", "1e1fab8"),
     "indigo3": ("burtscher/Indigo3Suite", "f351177"),
+    "dat3m": ("hernanponcedeleon/Dat3M", "3064012"),
 }
 # What a suite of templates needs next: Indigo3 generates 13,400 CUDA codes with all bugs.
 GENERATE = {

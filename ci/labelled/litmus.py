@@ -1,0 +1,148 @@
+"""Litmus tests of PTX's memory model (Dat3M's format) as one CUDA program: a kernel for each test, which the program's
+argument selects. A thread of a test is lane 0 of a warp; the other lanes take part in its barriers. The program returns
+1 if the run ended in the outcome that the test asks about."""
+
+import csv
+import re
+
+HEAD = """#include <cstdlib>
+static int words[64];
+static int run(void (*kernel)(int*), int blocks, int threads) {
+  int* p = nullptr;
+  cudaMalloc(&p, sizeof words);
+  cudaMemcpy(p, words, sizeof words, cudaMemcpyHostToDevice);
+  kernel<<<blocks, threads>>>(p);
+  cudaMemcpy(words, p, sizeof words, cudaMemcpyDeviceToHost);
+  return cudaFree(p);
+}
+"""
+CONDITION = re.compile(r"^\s*(~?exists|forall)\b\s*(.*)", re.M | re.S)
+REGISTERS = 32  # the first word of the registers' final values
+
+
+class NotTranslated(Exception):
+    """Names the construct that is not translated."""
+
+
+def asm(text, outputs="", inputs=""):
+    return f'asm volatile("{text};" : {outputs} : {inputs} : "memory");'
+
+
+def instruction(line, places):
+    """The statement of an instruction of lane 0."""
+    word, _, rest = line.partition(" ")
+    operands = [o.strip() for o in rest.split(",")] if rest else []
+    inputs = ", ".join(f'"l"(m + {places[o]})' if o in places else f'"r"({o})' for o in operands[1:])
+    if word.endswith(":"):
+        return word + ";"
+    if word == "goto":
+        return f"goto {operands[0]};"
+    if word in ("bne", "beq"):
+        return f"if ({operands[0]} {'!' if word == 'bne' else '='}= {operands[1]}) goto {operands[2]};"
+    if word == "add":
+        return f"{operands[0]} = {operands[1]} + {operands[2]};"
+    if word == "ld" and operands[1] not in places:
+        return f"{operands[0]} = {operands[1]};"
+    if re.fullmatch(r"ld\.\w+(\.\w+)?", word):
+        return asm(f"{word}.global.s32 %0, [%1]", f'"=r"({operands[0]})', inputs)
+    if re.fullmatch(r"st\.\w+(\.\w+)?", word):
+        return asm(f"{word}.global.s32 [%0], %1", "", f'"l"(m + {places[operands[0]]}), {inputs}')
+    if re.fullmatch(r"fence\.(sc|acq_rel)\.\w+", word):
+        return asm(word)
+    found = re.fullmatch(r"(atom|red)(\.\w+\.\w+)\.(\w+)", word)
+    if not found or found[3] not in ("add", "sub", "exch", "cas"):
+        raise NotTranslated(word)
+    if found[1] == "red":
+        operands = ["unused", *operands]
+    value = f"-({operands[-1]})" if found[3] == "sub" else operands[-1]
+    values = [*operands[2:-1], value]
+    kind = {"add": "add.s32", "sub": "add.s32"}.get(found[3], found[3] + ".b32")
+    marks = "".join(f", %{2 + i}" for i in range(len(values)))
+    inputs = ", ".join([f'"l"(m + {places[operands[1]]})', *(f'"r"({v})' for v in values)])
+    return asm(f"atom{found[2]}.global.{kind} %0, [%1]{marks}", f'"=r"({operands[0]})', inputs)
+
+
+def body_of(lines, places):
+    """The statements of a thread. Lane 0 runs all of them, the other lanes only the barriers."""
+    text, is_open = "", False
+    for line in lines:
+        found = re.fullmatch(r"bar\.cta\.sync (.*)", line)
+        if found:
+            numbers = [n.strip() for n in found[1].split(",")]  # instance, barrier, threads
+            name = f"__shfl_sync(~0u, {numbers[min(1, len(numbers) - 1)]}, 0)"
+            threads = f', "r"(32 * {numbers[2]})' if len(numbers) > 2 else ""
+            text += "}\n" if is_open else ""
+            text += asm("bar.sync %0" + (", %1" if threads else ""), "", f'"r"({name}){threads}') + "\n"
+            is_open = False
+            continue
+        text += "" if is_open else "if (lane == 0) {\n"
+        text += instruction(line, places) + "\n"
+        is_open = True
+    return text + ("}\n" if is_open else "")
+
+
+def threads_of(text):
+    """(block, lines) of each thread."""
+    table = text[re.search(r"^\s*P0\s*@", text, re.M).start():CONDITION.search(text).start()]
+    rows = [[c.strip() for c in row.split("|")] for row in table.split(";") if row.strip()]
+    places = [re.fullmatch(r"P\d+@\s*cta (\d+)\s*,\s*gpu (\d+)", head) for head in rows[0]]
+    if len({p[2] for p in places}) > 1:
+        raise NotTranslated("several GPUs")
+    return [(int(p[1]), [row[i] for row in rows[1:] if i < len(row) and row[i]]) for i, p in enumerate(places)]
+
+
+def program_of(text, number):
+    """The kernel of a test, and the function that runs it and returns whether its condition holds."""
+    text = re.sub(r"//.*", "", text)
+    setup = [s.strip() for s in re.search(r"\{(.*?)\}", text, re.S)[1].split(";") if s.strip()]
+    if any(s.count("=") != 1 for s in setup):
+        raise NotTranslated("an alias")
+    start = {name.strip(): value.strip() for name, value in (s.split("=") for s in setup)}
+    threads = threads_of(text)
+    used = {w for _, lines in threads for line in lines for w in re.findall(r"(?<![.\w])[a-z]\w*(?![.\w:])", line)}
+    registers = {w for w in used if re.fullmatch(r"rd?\d+", w)}
+    names = sorted({n for n in start if ":" not in n} | {o for _, ls in threads for line in ls
+                   for o in re.findall(r"(?<=[ ,])[a-zA-Z]\w*", line)} - registers - {"cta"})
+    names = [n for n in names if not re.fullmatch(r"LC\d+", n)]
+    places = {name: i for i, name in enumerate(names)}
+    width = max(sum(1 for c, _ in threads if c == block) for block, _ in threads)
+    cases, seen, kept = "", {}, {}
+    for i, (block, lines) in enumerate(threads):
+        warp = seen.setdefault(block, 0)
+        seen[block] += 1
+        lines = [re.sub(r"\bLC\w+", rf"\g<0>_{i}", line) for line in lines]  # one function has the labels of all threads
+        own = sorted(r for r in registers if any(re.search(rf"\b{r}\b", line) for line in lines))
+        kept.update({f"{i}:{r}": REGISTERS + 8 * i + k for k, r in enumerate(own)})
+        declared = "".join(f"int {r} = {start.get(f'P{i}:{r}', '0')};\n" for r in own) + "int unused = 0;\n"
+        stored = "".join(f"if (lane == 0) m[{kept[f'{i}:{r}']}] = {r};\n" for r in own)
+        cases += f"if (blockIdx.x == {block} && threadIdx.x / 32 == {warp}) {{\n{declared}" \
+                 f"{body_of(lines, places)}{stored}}}\n"
+    kind, sentence = CONDITION.search(text).groups()
+    if re.search(r"bv64|rd\d", sentence):
+        raise NotTranslated("64 bits")
+    sentence = re.sub(r"(?<![=!])=(?!=)", "==", sentence.strip()).replace("/\\", "&&").replace("\\/", "||")
+    sentence = re.sub(r"P?(\d+):\s*(\w+)", lambda f: f"words[{kept[f'{f[1]}:{f[2]}']}]", sentence)
+    sentence = re.sub(r"(?<!\w)(?!words\b)[a-z]\w*", lambda f: f"words[{places[f[0]]}]", sentence)
+    values = "".join(f"words[{places[n]}] = {v};\n" for n, v in start.items() if n in places)
+    holds = f"({sentence})" if kind.endswith("exists") else f"!({sentence})"
+    return f"__global__ void test{number}(int* m) {{\nconst unsigned lane = threadIdx.x % 32;\n{cases}}}\n" \
+           f"static bool ask{number}() {{\n{values}run(test{number}, {max(b for b, _ in threads) + 1}, {32 * width});\n" \
+           f"return {holds};\n}}\n"
+
+
+def tests_of(folder):
+    """(program, [(name, number, whether the model allows the outcome that the test asks about)], refused names)."""
+    with open(folder / "dartagnan/src/test/resources/PTXv7_5-expected.csv", encoding="utf-8") as f:
+        labels = [(name, word == "1") for name, word in csv.reader(f)]
+    text, tests, refused = HEAD, [], {}
+    for name, is_true in labels:
+        source = (folder / name).read_text()
+        try:
+            text += program_of(source, len(tests))
+        except NotTranslated as e:
+            refused[name] = str(e)
+            continue
+        is_exists = CONDITION.search(re.sub(r"//.*", "", source))[1] == "exists"
+        tests.append((name.removeprefix("litmus/PTX/").removesuffix(".litmus"), len(tests), is_true == is_exists))
+    chosen = "".join(f"case {k}: return ask{k}();\n" for _, k, _ in tests)
+    return text + f"int main(int, char** argv) {{\nswitch (atoi(argv[1])) {{\n{chosen}}}\n}}\n", tests, refused
