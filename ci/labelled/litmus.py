@@ -110,7 +110,8 @@ def program_of(text, number):
     for i, (block, lines) in enumerate(threads):
         warp = seen.setdefault(block, 0)
         seen[block] += 1
-        lines = [re.sub(r"\bLC\w+", rf"\g<0>_{i}", line) for line in lines]  # one function has the labels of all threads
+        # One function has the labels of all threads.
+        lines = [re.sub(r"\bLC\w+", rf"\g<0>_{i}", line) for line in lines]
         own = sorted(r for r in registers if any(re.search(rf"\b{r}\b", line) for line in lines))
         kept.update({f"{i}:{r}": REGISTERS + 8 * i + k for k, r in enumerate(own)})
         declared = "".join(f"int {r} = {start.get(f'P{i}:{r}', '0')};\n" for r in own) + "int unused = 0;\n"
@@ -125,8 +126,9 @@ def program_of(text, number):
     sentence = re.sub(r"(?<!\w)(?!words\b)[a-z]\w*", lambda f: f"words[{places[f[0]]}]", sentence)
     values = "".join(f"words[{places[n]}] = {v};\n" for n, v in start.items() if n in places)
     holds = f"({sentence})" if kind.endswith("exists") else f"!({sentence})"
+    blocks = max(block for block, _ in threads) + 1
     return f"__global__ void test{number}(int* m) {{\nconst unsigned lane = threadIdx.x % 32;\n{cases}}}\n" \
-           f"static bool ask{number}() {{\n{values}run(test{number}, {max(b for b, _ in threads) + 1}, {32 * width});\n" \
+           f"static bool ask{number}() {{\n{values}run(test{number}, {blocks}, {32 * width});\n" \
            f"return {holds};\n}}\n"
 
 

@@ -82,8 +82,8 @@ def outcome(row):
 
 
 def outcome_of_litmus(row):
-    """A reported hazard (found) claims nothing. Without one, the outcomes of a certificate are those of the model (clean)
-    or lack one (missed); no certificate leaves it open whether there are more (open). A forbidden outcome is false."""
+    """A reported hazard (found) claims nothing. Without one, the outcome of a certificate is the model's (clean) or is
+    not (missed); no certificate leaves it open whether there are more (open). A forbidden outcome is false."""
     if row["is_reached"] and not row["allowed"]:
         return "false"
     if set(row["found"]) - {"error_return"}:

@@ -188,8 +188,8 @@ def gpuverify(folder):
 
 
 def dat3m(folder):
-    """Dat3M (Ponce de Leon, Furbach, Heljanko, Meyer): litmus tests of PTX. Left out: those of proxies, of several GPUs,
-    and those of progress, which have no label here."""
+    """Dat3M (Ponce de Leon, Furbach, Heljanko, Meyer): litmus tests of PTX. Left out are those of proxies, several GPUs
+    and progress, which the emulated device or the labels do not cover."""
     if not (folder / "litmus" / "PTX").is_dir():
         return
     program, tests, _ = litmus.tests_of(folder)
