@@ -145,6 +145,10 @@ class checker {
     for (const expr& a : e->args) resolve(a);
   }
   void resolve_reduction(const expr& e) {
+    // An extent may be inferred from a definition, whose own extents are inferred before.
+    walk(e, [&](const expr& inner) {
+      if (inner->what == kind::at) refuse_later(inner);
+    });
     for (const binder& b : e->bound) {
       if (b.extent) extent(b.extent);
       bind(b.index, e->where);
@@ -164,12 +168,7 @@ class checker {
       if (subscripts > 0) fail(file_, e->where, name + ": it is not a tensor");
       return;
     }
-    if (current_ && later_.count(name) && !defined_.count(name)) {
-      const bool itself = name == current_->name;
-      fail(file_, e->where,
-           name + (itself ? ": it uses itself; a recurrence cannot be said, only 'sum(k where k <= j)' and alike"
-                          : ": it is used before its definition"));
-    }
+    refuse_later(e);
     const auto found = known_.find(name);
     if (found == known_.end()) unknown(e);
     const auto shape = op_.shape_of(name);
@@ -177,6 +176,13 @@ class checker {
     if (shape && shape->size() != subscripts)
       fail(file_, e->where,
            name + ": it has " + std::to_string(subscripts) + " subscripts, must have " + std::to_string(shape->size()));
+  }
+  void refuse_later(const expr& e) const {
+    if (!current_ || !later_.count(e->text) || defined_.count(e->text)) return;
+    fail(file_, e->where,
+         e->text + (e->text == current_->name
+                        ? ": it uses itself; a recurrence cannot be said, only 'sum(k where k <= j)' and alike"
+                        : ": it is used before its definition"));
   }
   [[noreturn]] void unknown(const expr& e) {
     std::string nearest;

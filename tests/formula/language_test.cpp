@@ -141,6 +141,9 @@ TEST(FormulaErrors, PointAtLineAndColumnAndNameWhatIsAllowed) {
        "f.op:2:11: y: it uses itself; a recurrence cannot be said, only 'sum(k where k <= j)' and "
        "alike"},
       {"y[r, c] = z[r]\nz[r] = x[r, 0]", "f.op:2:11: z: it is used before its definition"},
+      {"z[r] = sum(k) z[k] * x[r, 0]\ny[r, c] = z[r]",
+       "f.op:2:15: z: it uses itself; a recurrence cannot be said, only 'sum(k where k <= j)' and alike"},
+      {"z[r] = max(k) u[k]\nu[r] = max(k) z[k]\ny[r, c] = z[r]", "f.op:2:15: u: it is used before its definition"},
       {"y[r, c] = sum(c) x[r, c]", "f.op:2:11: c: the index is bound already; use another name"},
       {"y[r, c] = sum(k) x[r, k + 1]",
        "f.op:2:11: k: no dimension has this index alone as its subscript; write its extent, 'k < n'"},
