@@ -9,6 +9,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
 #include "reference/formula/evaluate.hpp"
+#include "reference/formula/mutation.hpp"
 
 namespace warpcheck::formula_trial {
 
@@ -77,10 +78,11 @@ sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const
     const double limit = is_hard ? 64 * cost_limit(t) : cost_limit(t);
     for (size_t i = 0; i < names.size(); ++i) {
       const auto published = std::find(t.extents.begin(), t.extents.end(), names[i]) - t.extents.begin();
-      const int64_t small = attempt < k_small ? d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33})
-                                              : d.one_of({1, 1, is_hard ? 32 : 16});
+      const int64_t small = attempt >= k_small ? d.one_of({1, 1, is_hard ? 32 : 16})
+                            : how.is_few       ? d.between(1, 2)
+                                               : d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33});
       const int64_t large = draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
-      of[names[i]] = std::max(how.least, i == long_one && attempt < k_long ? large : small);
+      of[names[i]] = std::max(how.least, i == long_one && attempt < k_long && !how.is_few ? large : small);
     }
     for (int64_t steps = 0; steps < 400 && cost_by(f, of, scalars) > limit; ++steps) {
       int64_t& shrunk = next_to_shrink(of, names[long_one]);
@@ -227,6 +229,25 @@ trial_case draw_case(const named_formula& f, const target& t, draw& d, const cas
   trial_case c = make_case(*find_description(t.op), t, of, std::move(fills));
   c.knobs.insert(scalars.knobs.begin(), scalars.knobs.end());
   follow(c);
+  return c;
+}
+
+trial_case draw_value_case(const named_formula& f, const target& t, draw& d) {
+  constexpr int64_t k_every = 21;  // one more than the recipes of a free input
+  const std::vector<double> numbers = formula::numbers_of(f.op);
+  if (numbers.empty() || d.index() % k_every != k_every - 1) return draw_case(f, t, d);
+  // The change of one element must exceed the rounding of a sum.
+  trial_case c = draw_case(f, t, d, {.is_few = true});
+  const auto which = static_cast<size_t>(d.index() / k_every);
+  const double beside = numbers[which / 2 % numbers.size()] * (which % 2 == 0 ? 1 + 0x1p-10 : 1 - 0x1p-10);
+  bool is_beside = true;
+  for (const formula::tensor& x : f.op.inputs) {
+    if (!is_free_input(x)) continue;
+    c.find(x.name)->fill = make_recipe("constant", {is_beside ? beside : 0});
+    is_beside = !is_beside;
+  }
+  for (const formula::scalar& s : f.op.scalars)
+    if (s.has_range && !s.is_integer && s.least != s.fallback) c.knobs[s.name] = format_number(s.least);
   return c;
 }
 

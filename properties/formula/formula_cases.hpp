@@ -18,13 +18,16 @@ struct case_options {
   int64_t least = 1;      // of every extent
   bool is_plain = false;  // values of inputs are ordinary numbers
   bool draws_scalars = true;
+  bool is_few = false;  // as few elements as may be
   std::map<std::string, int64_t> fixed = {};  // sizes of some extents
 };
 
 // A legal case with elements.
 engine::trial_case draw_case(const named_formula& f, const engine::target& t, engine::draw& d,
                              const case_options& how = {});
-// The same with NaN, infinities and extremes at some places of inputs that may hold any value.
+// Some of these have inputs beside a number of the formula, which a formula with another number tells apart.
+engine::trial_case draw_value_case(const named_formula& f, const engine::target& t, engine::draw& d);
+// A case with NaN, infinities and extremes at some places of inputs that may hold any value.
 engine::trial_case draw_special_case(const named_formula& f, const engine::target& t, engine::draw& d);
 // Inputs of one small value but for elements that stand out, at every place in turn.
 engine::trial_case draw_spike_case(const named_formula& f, const engine::target& t, engine::draw& d);

@@ -228,7 +228,7 @@ class planner {
 
   void add_values() {
     add("within-error-bound", "every element of every output lies within the bound that follows from the formula", 100,
-        any(), judged());
+        [f = f_](const target& t, draw& d) { return draw_value_case(*f, t, d); }, judged());
     add(
         "every-element-used", "an element that stands out, at any place of an input, is in the results", 30,
         [f = f_](const target& t, draw& d) { return draw_spike_case(*f, t, d); }, judged());

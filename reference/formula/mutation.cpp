@@ -144,6 +144,16 @@ class mutation {
 
 }  // namespace
 
+std::vector<double> numbers_of(const formula_operator& op) {
+  std::vector<double> found;
+  for (const definition& d : op.definitions)
+    walk(d.value, [&](const expr& e) {
+      const double v = e->what == kind::number ? std::strtod(e->text.c_str(), nullptr) : 0;
+      if (v != 0 && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+    });
+  return found;
+}
+
 std::vector<formula_mutant> mutants_of(const formula_operator& op) {
   std::vector<formula_mutant> all;
   for (size_t i = 0; i < op.definitions.size(); ++i)

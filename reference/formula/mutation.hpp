@@ -15,5 +15,7 @@ struct formula_mutant {
 
 // The mutants of an operator that are valid formulas, in the order of the text; each differs from `op` in one place.
 std::vector<formula_mutant> mutants_of(const formula_operator& op);
+// The numbers of its expressions but 0, in the order of the text.
+std::vector<double> numbers_of(const formula_operator& op);
 
 }  // namespace warpcheck::formula
