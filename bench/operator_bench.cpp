@@ -308,6 +308,7 @@ void print_lines(const program& p) {
 }
 
 std::string times_text(double ratio) {
+  if (ratio > 0.95 && ratio < 1.05) return fmt::format("{:.2f} of the speed of", ratio);
   return ratio >= 1 ? fmt::format("{:.2g} times faster than", ratio)
                     : fmt::format("{:.2g} times slower than", 1 / ratio);
 }
