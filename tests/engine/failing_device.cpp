@@ -60,10 +60,14 @@ const warpcheck_device_api k_device = {sizeof(warpcheck_device_api),
 warpcheck_status run(warpcheck_call* call) {
   const DLTensor& y = *call->outputs[0];
   for (int64_t r = 0; r < y.shape[0]; ++r) static_cast<float*>(y.data)[r * y.strides[0]] = 1;
+  call->used_variant = "ones";
   return WARPCHECK_OK;
 }
 
-const warpcheck_operator k_softmax = warpcheck::operator_of_rows("softmax", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, run);
+const warpcheck_variant k_ones = warpcheck::row_variant("ones", 0, -1, 0, -1, WARPCHECK_F32);
+const warpcheck_operator k_softmax =
+    warpcheck::operator_of_rows("softmax", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, run, &k_ones, 1, {nullptr, 0},
+                                [](const warpcheck_call*) { return "ones"; });
 const warpcheck_operator* const k_operators[] = {&k_softmax};
 const warpcheck_candidate k_candidate = {
     WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "failing", "test", k_operators, 1, &k_device};

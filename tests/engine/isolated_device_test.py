@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 WARPCHECK, DEVICE = os.environ["WARPCHECK"], os.environ["PRETENDED_CUDA"]
+RENEWING_DEVICE = os.environ["FAILING_DEVICE"]
 CASE = "v1 softmax/within-error-bound x=f32[3x2] fill=uniform(1,-8,8) | y=f32[3x2] |"
 VERDICTS = {
     ("right", "stream"): "pass",
@@ -32,6 +33,13 @@ class IsolatedDevice(unittest.TestCase):
                     with self.subTest(variant=variant, launch=launch, option=option):
                         r = subprocess.run([command, "replay", line, option], capture_output=True, text=True)
                         self.assertIn(f"softmax/within-error-bound: {verdict}", r.stdout, r.stderr)
+
+    def test_calls_of_one_stream_keep_the_variants_that_were_picked(self):
+        line = f"v1 softmax/dispatch-boundaries x=f32[3x1] fill=constant(0) | y=f32[3x1] | candidate={RENEWING_DEVICE}"
+        for option in ("--isolate", "--no-isolate"):
+            with self.subTest(option=option):
+                r = subprocess.run([WARPCHECK, "replay", f"{line} device=cpu", option], capture_output=True, text=True)
+                self.assertIn("softmax/dispatch-boundaries: pass", r.stdout, r.stderr)
 
 
 if __name__ == "__main__":

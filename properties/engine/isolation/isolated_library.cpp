@@ -78,7 +78,8 @@ class runner_process {
   int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
   warpcheck_status run(uint32_t op, warpcheck_call& call, void* reserve = nullptr, int64_t reserve_bytes = 0);
   const char* picks(const warpcheck_call& call) const {
-    return &call == last_call_ && !picked_.empty() ? picked_.c_str() : nullptr;
+    const auto picked = picked_.find(&call);
+    return picked == picked_.end() ? nullptr : picked->second.c_str();
   }
   std::optional<page_touch> take_touch() { return std::exchange(touch_, std::nullopt); }
   const char* last_error() const { return error_.c_str(); }
@@ -109,8 +110,8 @@ class runner_process {
   tape_writer queued_;
   blocks blocks_;
   uint64_t streams_ = 0;
-  std::string error_, picked_;
-  const warpcheck_call* last_call_ = nullptr;
+  std::string error_;
+  std::map<const warpcheck_call*, std::string> picked_;  // by the calls since a stream was created
   std::optional<page_touch> touch_;
   std::set<std::string> variants_;  // texts that outlive the call
 };
@@ -274,6 +275,7 @@ void runner_process::queue_stream(request what, uint64_t number, const warpcheck
 }
 
 void* runner_process::create_stream(const warpcheck_stream_options& options) {
+  picked_.clear();
   queue_stream(request::create_stream, ++streams_, options);
   error_ = ask().take_text();
   return error_.empty() ? reinterpret_cast<void*>(static_cast<uintptr_t>(streams_)) : nullptr;
@@ -377,8 +379,7 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
   const bool has_used = answer.take<char>() != 0;
   const std::string used = answer.take_text();
   call.used_variant = has_used ? variants_.insert(used).first->c_str() : nullptr;
-  picked_ = answer.take_text();
-  last_call_ = &call;
+  picked_[&call] = answer.take_text();
   // As if the call had changed the controls in this process.
   restore_floating_point_controls(answer.take<unsigned>() & k_floating_point_controls);
   const auto touched = answer.take<uint64_t>();
