@@ -415,6 +415,7 @@ void run_bench(bench_command& command, const std::vector<std::string>& google_be
   b.google_benchmark = google_benchmark;
   v.operators = {b.op};
   v.fail_fast = true;
+  command.brought.source.has_detector = !command.unverified;
   command.brought.prepare(v, !b.peers.empty());
   if (v.operators.size() != 1)
     throw engine::usage_error("operator: '" + b.op + "' has several operators; name one as FILE.op:NAME");

@@ -264,7 +264,8 @@ std::string prepare_source(const source_request& request, const std::string& op,
   if (device == "cuda") {
     engine::name_candidate(name, compile_cuda(tools, e), "");
   } else if (device == "emulated") {
-    const std::string race = tools.has_flavour("race") ? compile_emulated(tools, e, "race") : "";
+    const bool has_detector = request.has_detector && tools.has_flavour("race");
+    const std::string race = has_detector ? compile_emulated(tools, e, "race") : "";
     engine::name_candidate(name, compile_emulated(tools, e, "plain"), race);
   } else {
     throw usage_error(fmt::format("source: device {} runs no CUDA source; emulated and cuda do", device));

@@ -16,11 +16,12 @@ struct source_request {
   std::string standard;                        // "c++20"; empty: c++17
   // The meanings of parameters with other names: "in=x,out=y", or of all parameters in order: "x,y,rows".
   std::string arguments;
+  bool has_detector = true;  // compiled for the race detector, too
 };
 
-// Compiles the entry for the device (emulated: plain and race) and makes its name known to the engine in this process
-// and the processes forked from it. Returns the name. Throws usage_error: no such file or entry, parameters that
-// entry_parameters refuses, or a source outside the subset. Throws environment_error: no toolchain.
+// Compiles the entry for the device (emulated: plain, and race if asked) and makes its name known to the engine in this
+// process and the processes forked from it. Returns the name. Throws usage_error: no such file or entry, parameters
+// that entry_parameters refuses, or a source outside the subset. Throws environment_error: no toolchain.
 std::string prepare_source(const source_request& request, const std::string& op, const std::string& device);
 
 // The same for the operator and device of `verify` and `fuzz`; an auto device is resolved as they do it.
