@@ -214,7 +214,24 @@ JUDGED = {
         r"^misc/fail/miscfail1": ("refused", "it must not compile"),
     },
     "sanitizer": {"divergent_threads": ("missed", "__syncthreads() waits only for threads that have not exited")},
-    "indigo3": {},
+    "indigo3": {
+        r"^PR_CUDA_Pull_.*_RaceBug_.*_NonPersist_Thread_":
+            ("missed", "its race is between blocks, and each graph fits into one"),
+        r"^PR_CUDA_Pull_.*_SyncBug_.*_Persist_Warp_Determ_Reduction":
+            ("missed", "its race is between two turns of a loop, and one turn covers each graph"),
+        r"^PR_CUDA_Pull_.*_SyncBug_.*_NonPersist_Block_Determ_GlobalAdd":
+            ("missed", "a block reduces once, so the missing barrier orders nothing: the label is wrong"),
+        r"^PR_CUDA_Pull_.*_SyncBug_.*_Warp_Determ_GlobalAdd":
+            ("missed", "its warps exchange values by shuffles alone, which need no barrier: the label is wrong"),
+        r"^PR_CUDA_Pull_.*_NonDeterm_":
+            ("false", "threads read scores that others overwrite in place: the label is wrong"),
+        r"^PR_CUDA_Push_.*_(Warp|Block)_":
+            ("false", "all threads of a warp or block read a score and overwrite it: the label is wrong"),
+        r"^PR_CUDA_Pull_.*_Warp_Determ_BlockAdd":
+            ("false", "threads read the block's sum while others add to it: the label is wrong"),
+        r"^CC_CUDA_V_Data_Pull_.*_Persist_(Cuda)?Atomic_Block_":
+            ("false", "a thread resets the block's flag for the next vertex while others read it: the label is wrong"),
+    },
     "dat3m": {},
 }
 SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer, "indigo3": indigo3,
