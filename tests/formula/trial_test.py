@@ -18,6 +18,7 @@ PAGE = (SOURCE / "docs/formulas.md").read_text()
 FORMULA, EXAMPLES = re.findall(r"```op\n(.*?)```", PAGE, re.DOTALL)
 (KERNEL,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.DOTALL)
 (COMMAND,) = re.findall(r"^warpcheck (verify rms_norm.op --source .*)$", PAGE, re.MULTILINE)
+(CASES,) = re.findall(r"--cases (\d+)", COMMAND)
 
 # Faults of the page's kernel: text, its replacement, and the verdict that the output must show.
 FAULTS = {
@@ -294,7 +295,7 @@ class Trials(unittest.TestCase):
     def test_the_kernel_of_the_page_passes(self):
         code, output = self.verify(KERNEL)
         self.assertEqual(code, 0, output)
-        self.assertRegex(output, r"within-error-bound +20 .* pass")
+        self.assertRegex(output, rf"within-error-bound +{CASES} .* pass")
         self.assertRegex(output, "(left out|not asked): rms_norm.op/large-offset")  # it has no leading dimensions
 
     def test_the_ten_examples_of_the_page_are_operators(self):
