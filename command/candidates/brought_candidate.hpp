@@ -24,7 +24,7 @@ struct brought_candidate {
 
 void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b);
 
-// `--isolate`, on by default but on cuda.
+// `--isolate`, on by default except on cuda.
 void add_isolation(CLI::App* command, std::optional<bool>& is_isolated);
 
 // The candidate of a case line, in replay and explain: the same for a line with a fixed candidate and device.
