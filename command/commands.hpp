@@ -36,6 +36,7 @@ struct verify_options {
   bool allow_skips = false;             // true if more than a tenth of the cases may be skipped
   bool accepts_nondeterminism = false;  // true if launches may differ in bits, as those with float atomics do
   bool fail_fast = false;               // true if the first failure ends the run
+  bool keep_going = false;              // true if failures end no property
   bool resume = false;
   bool mps = false;  // true if the workers share the GPU through a daemon of this run
 };

@@ -129,15 +129,19 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
       ->allow_extra_args(false);
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");
+  verify
+      ->add_flag("--keep-going", v.keep_going,
+                 "Judge all cases of a property and element type, even after five of them have failed")
+      ->excludes(verify->get_option("--fail-fast"));
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   CLI::Option* of_null_kernels =
       verify->add_flag("--null-kernels", command.null_kernels,
                        "Instead of a verdict, print how many cases are passed by kernels that compute nothing");
   for (const char* name :
-       {"--candidate",      "--source",      "--python",   "--device",          "--dtype", "--kernelbench",
-        "--gpumode",        "--size",        "--max-rows", "--max-cols",        "--shard", "--regressions",
-        "--junit",          "--input",       "--journal",  "--resume",          "--mps",   "--fail-fast",
-        "--shrink-seconds", "--allow-skips", "--accept",   "--without-property"})
+       {"--candidate",      "--source",      "--python",   "--device",           "--dtype",     "--kernelbench",
+        "--gpumode",        "--size",        "--max-rows", "--max-cols",         "--shard",     "--regressions",
+        "--junit",          "--input",       "--journal",  "--resume",           "--mps",       "--fail-fast",
+        "--shrink-seconds", "--allow-skips", "--accept",   "--without-property", "--keep-going"})
     of_null_kernels->excludes(verify->get_option(name));
   verify->footer(exit_codes(k_verified, k_kept));
   verify->callback([&] {

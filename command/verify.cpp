@@ -275,6 +275,7 @@ supervise_options supervision_of(const run_request& r, const std::vector<planned
   options.shard_index = r.shard;
   options.shard_count = r.shards;
   options.fail_fast = o.fail_fast;
+  if (o.keep_going) options.max_failures_per_job = 0;
   options.run = run_case;
   options.on_progress = print_progress;
   options.first = regressions_for(o.regressions, jobs, r.device, o.candidate);

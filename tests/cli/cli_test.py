@@ -463,6 +463,18 @@ class Runs(unittest.TestCase):
                 self.assertEqual("(stopped after 5 failures)" in r.stdout, stopped)
                 self.assertEqual([j["stopped"] for j in self.result("out.json")["jobs"]], [stopped])
 
+    def test_keep_going_judges_every_case(self):
+        r = run("verify", "softmax", "--device", "cpu", "--candidate", CANDIDATE, "--property", "dispatch-boundaries",
+                "--json", self.path("out.json"), "--cases", "200", "--keep-going")
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        result = self.result("out.json")
+        (job,) = result["jobs"]
+        self.assertEqual((job["cases"], job["stopped"]), (200, False))
+        self.assertGreater(len(result["failures"]), 5)
+        self.assertIn(f" ({len(result['failures'])} failures)", r.stdout)
+        r = run("verify", "softmax", "--keep-going", "--fail-fast")
+        self.assertEqual((r.returncode, "excludes" in r.stderr), (2, True), r.stdout + r.stderr)
+
     def test_interrupt_keeps_partial_results(self):
         process = subprocess.Popen([WARPCHECK, "verify", "softmax", "--device", "emulated", "--cases", "100000",
                                     "--json", self.path("out.json"), "--junit", self.path("out.xml"),
