@@ -80,10 +80,8 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command->add_option("--shard", o.shard, "i/n, i from 0: run part i of n disjoint parts of the cases")
       ->capture_default_str();
   command->add_option("--size", o.size, "Limit on sizes of generated shapes: quick, ci or full")->capture_default_str();
-  command->add_option("--max-rows", o.max_rows,
-                      "Generate at most this many rows; properties that need more are left out");
-  command->add_option("--max-cols", o.max_cols,
-                      "Generate at most this many columns; properties that need more are left out");
+  command->add_option("--max-rows", o.max_rows, "At most this many rows; leaves out properties that need more");
+  command->add_option("--max-cols", o.max_cols, "At most this many columns; leaves out properties that need more");
   command->add_option("--workers", o.workers, "Worker processes (0: one per core; on cuda at most 8)")
       ->capture_default_str();
   command->add_flag("--mps", o.mps,
@@ -129,10 +127,8 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
       ->allow_extra_args(false);
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");
-  verify
-      ->add_flag("--keep-going", v.keep_going,
-                 "Judge all cases of a property and element type, even after five of them have failed")
-      ->excludes(verify->get_option("--fail-fast"));
+  verify->add_flag("--keep-going", v.keep_going, "Judge all cases of a property, even after its fifth failure");
+  verify->get_option("--keep-going")->excludes(verify->get_option("--fail-fast"));
   verify->add_flag("--resume", v.resume, "Continue the run whose journal is in --journal");
   CLI::Option* of_null_kernels =
       verify->add_flag("--null-kernels", command.null_kernels,
