@@ -204,9 +204,6 @@ void set_output(trial_case& c, dtype type) {
   follow(c);
 }
 
-namespace {
-
-// Rows of 16-bit operands that begin at multiples of 16 bytes, with gaps: kernels may multiply them without packing.
 void align_rows(trial_case& c) {
   for (const char* name : {"a", "b"}) {
     tensor_spec& x = *c.find(name);
@@ -215,8 +212,6 @@ void align_rows(trial_case& c) {
     x.offset = x.offset / 8 * 8;
   }
 }
-
-}  // namespace
 
 void force_a_variant(draw& d, const target& t, trial_case& c) {
   std::vector<std::string> names;

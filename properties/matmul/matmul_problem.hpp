@@ -129,6 +129,8 @@ void draw_storage(engine::draw& d, engine::trial_case& c);  // one of the four p
 void set_scalars(engine::trial_case& c, float alpha, float beta, engine::recipe before);
 void set_bias(engine::trial_case& c, engine::recipe bias);
 void set_output(engine::trial_case& c, dtype type);
+// Rows of 16-bit operands that begin at multiples of 16 bytes, with gaps: kernels may multiply them without packing.
+void align_rows(engine::trial_case& c);
 void force_a_variant(engine::draw& d, const engine::target& t, engine::trial_case& c);
 // alpha, beta, bias, without sigmoid or with.
 enum class layers { linear, any };

@@ -352,8 +352,22 @@ trial_case repeated_case(const target& t, draw& d) {
   return c;
 }
 
+// More stages along k than a ring has, for 16-bit operands that tensor maps read: each slot is filled several times.
+trial_case ring_case(const target& t, draw& d) {
+  trial_case c = drawn_product(t, d, {d.between(1, 70), d.between(1, 20), 64 * d.between(5, 9)}, operands::moderate);
+  set_knob(c, "variant", "matmul_warpgroups");
+  align_rows(c);
+  return c;
+}
+
 trial_case hazard_case(const target& t, draw& d) {
-  trial_case c = d.index() % 2 == 0 ? small_tiles_case(t, d) : d.index() % 4 == 1 ? vector_case(t, d) : cut_case(t, d);
+  const bool has_ring = t.type != dtype::f32 && std::any_of(t.variants.begin(), t.variants.end(), [](const auto& v) {
+    return v.name == "matmul_warpgroups";
+  });
+  trial_case c = d.index() % 2 == 0               ? small_tiles_case(t, d)
+                 : d.index() % 4 == 1             ? vector_case(t, d)
+                 : has_ring && d.index() % 8 == 3 ? ring_case(t, d)
+                                                  : cut_case(t, d);
   set_knob(c, "detect", "only");
   const int64_t seed = d.between(0, 999999);
   set_knob(c, "schedule", fmt::format("{}:{}", d.one_of({"random", "pct_warp", "preempt", "pct"}), seed));
