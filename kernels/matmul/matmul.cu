@@ -214,39 +214,53 @@ void launch_panels(const matmul_task<typename Arithmetic::input, TC>& t, void (*
   simt::launch(config, kernel, product);
 }
 
-// True if tensor maps reach the operand in place, in rows of `cols` elements.
+// An operand as tensor maps read it: rows of `ld` elements, along k or along the outer index.
 template <class T>
-bool can_be_mapped(const T* data, int64_t ld, int64_t rows, int64_t cols) {
-  constexpr int64_t k_most_coordinate = int64_t{1} << 30, k_most_pitch = int64_t{1} << 38;
-  return vectors_at(data, ld, static_cast<int64_t>(16 / sizeof(T))) && ld < k_most_pitch &&
-         std::max(rows, cols) <= k_most_coordinate;
-}
+struct matmul_mapped_operand {
+  const T* data;
+  int64_t ld;
+  bool along_k;
+  int64_t outer, k;
 
-template <class T, simt::major MajorA, simt::major MajorB, class TC>
-void launch_mapped(const matmul_task<T, TC>& t) {
-  using shape = matmul_mapped_shape<T, MajorA, MajorB>;
-  const auto map = [](const T* data, int64_t ld, simt::major major, int64_t outer, int64_t k) {
-    const bool along_k = major == simt::major::k;
+  bool can_be_mapped() const {
+    constexpr int64_t k_most_coordinate = int64_t{1} << 30, k_most_pitch = int64_t{1} << 38;
+    return vectors_at(data, ld, k_vector) && ld < k_most_pitch && std::max(outer, k) <= k_most_coordinate;
+  }
+  simt::tensor_map map() const {
     return simt::make_tensor_map(data, along_k ? outer : k, along_k ? k : outer, ld * static_cast<int64_t>(sizeof(T)),
                                  64, 64, simt::swizzle::b128);
-  };
+  }
+  // A dense vector is one row along k, with any leading dimension.
+  static matmul_mapped_operand of(const T* data, int64_t ld, bool along_k, int64_t outer, int64_t k) {
+    if (outer == 1 && (along_k || ld == 1)) return {data, ceil_div(k, k_vector) * k_vector, true, outer, k};
+    return {data, ld, along_k, outer, k};
+  }
+
+ private:
+  static constexpr auto k_vector = static_cast<int64_t>(16 / sizeof(T));
+};
+
+template <simt::major MajorA, simt::major MajorB, class T, class TC>
+void launch_mapped(const matmul_mapped_operand<T>& a, const matmul_mapped_operand<T>& b, const matmul_task<T, TC>& t) {
+  using shape = matmul_mapped_shape<T, MajorA, MajorB>;
   const matmul_panel_product<TC> product = panel_product<matmul_16_bit<T>, shape>(t);
   const unsigned blocks = checked_blocks(product.tiles_m, product.tiles_n, t.slices.count);
   const auto sms = static_cast<unsigned>(simt::device_properties(t.stream).sm_count);
   const simt::launch_config config{std::min(blocks, sms), shape::k_threads, shape::k_shared_bytes, t.stream};
-  simt::launch(config, matmul_mapped<shape, TC>, map(t.a, t.lda, MajorA, t.m, t.k), map(t.b, t.ldb, MajorB, t.n, t.k),
-               product, blocks);
+  simt::launch(config, matmul_mapped<shape, TC>, a.map(), b.map(), product, blocks);
 }
 
 // Multiplies 16-bit operands without packing them, if their alignment allows it. Returns true if it did.
 template <class T, class TC>
 bool multiply_mapped(const matmul_task<T, TC>& t) {
   using simt::major;
-  if (!can_be_mapped(t.a, t.lda, t.m, t.k) || !can_be_mapped(t.b, t.ldb, t.n, t.k)) return false;
-  if (t.ta)
-    t.tb ? launch_mapped<T, major::mn, major::k>(t) : launch_mapped<T, major::mn, major::mn>(t);
+  const auto a = matmul_mapped_operand<T>::of(t.a, t.lda, !t.ta, t.m, t.k);
+  const auto b = matmul_mapped_operand<T>::of(t.b, t.ldb, t.tb, t.n, t.k);
+  if (!a.can_be_mapped() || !b.can_be_mapped()) return false;
+  if (a.along_k)
+    b.along_k ? launch_mapped<major::k, major::k>(a, b, t) : launch_mapped<major::k, major::mn>(a, b, t);
   else
-    t.tb ? launch_mapped<T, major::k, major::k>(t) : launch_mapped<T, major::k, major::mn>(t);
+    b.along_k ? launch_mapped<major::mn, major::k>(a, b, t) : launch_mapped<major::mn, major::mn>(a, b, t);
   return true;
 }
 
@@ -312,7 +326,7 @@ int64_t matmul_work_bytes(matmul_options options, int64_t m, int64_t n, int64_t 
 template <class T, class TC>
 std::vector<matmul_region> matmul_regions(matmul_options options) {
   check_options<T>(options, 0, 0, 0);
-  return matmul_regions_of(matmul_on_tensor_cores<T>(options), options.rows_alone);
+  return matmul_regions_of<T>(options);
 }
 
 template <class T, class TC>
@@ -343,8 +357,7 @@ matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m
     launch_finish({nullptr, m, 0}, 0, m, n, finish, stream);
     return matmul_variant::epilogue;
   }
-  if (variant == matmul_variant::automatic)
-    variant = matmul_variant_of(matmul_on_tensor_cores<T>(options), options.rows_alone, m, n, k);
+  if (variant == matmul_variant::automatic) variant = matmul_variant_of<T>(options, m, n, k);
   matmul_task<T, TC> task{ta == trans::yes,
                           tb == trans::yes,
                           m,

@@ -87,26 +87,37 @@ constexpr matmul_region k_matmul_tensor_regions[] = {
     {matmul_variant::warpgroups, {129, 512}, {513, -1}, {1, -1}},
     {matmul_variant::warpgroups, {513, -1}, {129, -1}, {1, -1}},
 };
+// 16-bit operands need no packing for warpgroups, so a thin product is read once, as fast as memory allows.
+constexpr matmul_region k_matmul_16_bit_regions[] = {
+    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
+    {matmul_variant::warps, {1, 512}, {1, 512}, {1, -1}},
+    {matmul_variant::warpgroups, {1, 512}, {513, -1}, {1, -1}},
+    {matmul_variant::warpgroups, {513, -1}, {1, -1}, {1, -1}},
+};
 constexpr matmul_region k_matmul_tensor_regions_of_rows_alone[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
     {matmul_variant::warps, {1, -1}, {1, 512}, {1, -1}},
     {matmul_variant::warpgroups, {1, -1}, {513, -1}, {1, -1}},
 };
 
-inline std::vector<matmul_region> matmul_regions_of(bool tensor_cores, bool rows_alone) {
+template <class T>
+std::vector<matmul_region> matmul_regions_of(matmul_options options) {
   const auto all = [](const auto& regions) {
     return std::vector<matmul_region>(std::begin(regions), std::end(regions));
   };
-  if (tensor_cores) return rows_alone ? all(k_matmul_tensor_regions_of_rows_alone) : all(k_matmul_tensor_regions);
-  return rows_alone ? all(k_matmul_regions_of_rows_alone) : all(k_matmul_regions);
+  if (!matmul_on_tensor_cores<T>(options))
+    return options.rows_alone ? all(k_matmul_regions_of_rows_alone) : all(k_matmul_regions);
+  if (options.rows_alone) return all(k_matmul_tensor_regions_of_rows_alone);
+  return std::is_same_v<T, float> ? all(k_matmul_tensor_regions) : all(k_matmul_16_bit_regions);
 }
 
 // For m, n >= 1.
-inline matmul_variant matmul_variant_of(bool tensor_cores, bool rows_alone, int64_t m, int64_t n, int64_t k) {
+template <class T>
+matmul_variant matmul_variant_of(matmul_options options, int64_t m, int64_t n, int64_t k) {
   const auto within = [](const int64_t(&range)[2], int64_t x) {
     return x >= range[0] && (range[1] < 0 || x <= range[1]);
   };
-  for (const matmul_region& r : matmul_regions_of(tensor_cores, rows_alone))
+  for (const matmul_region& r : matmul_regions_of<T>(options))
     if (within(r.m, m) && within(r.n, n) && within(r.k, k)) return r.variant;
   return matmul_variant::automatic;
 }
@@ -186,7 +197,7 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
   constexpr int64_t k_rows_planned_alone = 64;  // for rows_alone: planned as for this many rows
   const int64_t rows = options.rows_alone ? k_rows_planned_alone : m;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
-  const matmul_variant variant = matmul_variant_of(tensor_cores, options.rows_alone, m, n, k);
+  const matmul_variant variant = matmul_variant_of<T>(options, m, n, k);
   if (variant == matmul_variant::vector) return matmul_vector_slices(n == 1 ? rows : n, k);
   if (!tensor_cores)
     return matmul_with_shape(variant, [&](auto shape) {
