@@ -280,7 +280,8 @@ __global__ void __launch_bounds__(k_tile_threads, k_tile_blocks_per_sm)
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64;
 constexpr int64_t k_subwarp_cols = 32;
-constexpr int64_t k_warp_cols = 1024;
+// A ninth of the vectors beyond 1024, because a block that holds a row this short keeps few bytes in flight.
+constexpr int64_t k_warp_cols = 1152;
 
 // In the order of scan_variant, without `automatic`. Beyond k_scan_block_cols the number of rows decides.
 constexpr warpcheck_variant k_variants[] = {
@@ -351,7 +352,12 @@ void scan_by_warps(const scan_arguments<T>& a, simt::stream_t stream) {
   if (vectors <= 2) return launch_lanes<T, k_warp_size, 2>(a, stream);
   if (vectors <= 4) return launch_lanes<T, k_warp_size, 4>(a, stream);
   if (vectors <= 8) return launch_lanes<T, k_warp_size, 8>(a, stream);
-  if constexpr (k_warp_cols > 8 * k_warp_size * row_vector<T>::k_width) launch_lanes<T, k_warp_size, 16>(a, stream);
+  if constexpr (k_warp_cols > 9 * k_warp_size * row_vector<T>::k_width) {
+    if (vectors <= 16) return launch_lanes<T, k_warp_size, 16>(a, stream);
+    launch_lanes<T, k_warp_size, 18>(a, stream);
+  } else {
+    launch_lanes<T, k_warp_size, 9>(a, stream);
+  }
 }
 
 template <class T>

@@ -119,7 +119,7 @@ row_operator scan_operator() {
   op.seldom_one_column = true;
   op.every_variant_far = false;
   op.rows_beyond_grid = [](const target::variant& v) {
-    if (cols_of(v).max < 0 || cols_of(v).max > 1024) return 40;  // a block takes a row
+    if (cols_of(v).max < 0 || cols_of(v).max > 1152) return 40;  // a block takes a row
     return cols_of(v).max <= 32 ? 2048 * 256 + 300 : 2048 * 8 + 100;
   };
   return op;
