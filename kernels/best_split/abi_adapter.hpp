@@ -29,7 +29,7 @@ constexpr int64_t k_feature_fields = 7;
 constexpr int64_t k_leaf_fields = 7;
 constexpr int64_t k_record_values = 9;
 constexpr int64_t k_record_fields = 6;
-constexpr int k_adapter_threads = 128;
+constexpr int k_adapter_threads = 32;  // small blocks, because few items are to keep many multiprocessors busy
 
 struct abi_tables {
   const int64_t* feature;
@@ -39,13 +39,14 @@ struct abi_tables {
   int64_t ld_feature, ld_used, ld_leaf;
 };
 
-// Two tasks per feature; if the feature has only one, the other is left out.
+// A thread for each task. There are two tasks per feature; if the feature has only one, the other is left out.
 inline __global__ void __launch_bounds__(k_adapter_threads)
     unpack_tables(abi_tables t, split_config config, split_task* tasks, split_leaf* leaves, uint8_t* used) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = first; i < t.features; i += step) {
-    const int64_t* const row = t.feature + i * t.ld_feature;
+  const int64_t num_tasks = 2 * t.features;
+  for (int64_t i = first; i < num_tasks; i += step) {
+    const int64_t* const row = t.feature + i / 2 * t.ld_feature;
     const feature_meta f{static_cast<int32_t>(row[0]),
                          static_cast<int32_t>(row[1]),
                          static_cast<int32_t>(row[2]),
@@ -54,13 +55,14 @@ inline __global__ void __launch_bounds__(k_adapter_threads)
                          static_cast<missing_kind>(row[5]),
                          row[6] != 0};
     split_task of_feature[2];
-    const int count = tasks_of_feature(f, config, of_feature);
-    for (int k = 0; k < 2; ++k) {
-      // With its padding, because a later copy reads it: clang's assignment leaves the padding unwritten.
-      memcpy(&tasks[2 * i + k], &of_feature[k], sizeof(split_task));
-      for (int64_t leaf = 0; leaf < t.leaves; ++leaf)
-        used[leaf * 2 * t.features + 2 * i + k] = k < count && (t.used == nullptr || t.used[leaf * t.ld_used + i] != 0);
-    }
+    const int64_t count = tasks_of_feature(f, config, of_feature);
+    // With its padding, because a later copy reads it: clang's assignment leaves the padding unwritten.
+    if (i % 2 == 0)
+      memcpy(tasks + i, of_feature, sizeof(split_task));
+    else
+      memcpy(tasks + i, of_feature + 1, sizeof(split_task));
+    for (int64_t leaf = 0; leaf < t.leaves; ++leaf)
+      used[leaf * num_tasks + i] = i % 2 < count && (t.used == nullptr || t.used[leaf * t.ld_used + i / 2] != 0);
   }
   for (int64_t i = first; i < t.leaves; i += step) {
     const double* const row = t.leaf + i * t.ld_leaf;
@@ -229,7 +231,7 @@ void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path pat
   const simt::buffer<double2> ws(ws_bytes / sizeof(double2) + 1, stream);
   const simt::buffer<split_record> records(room_for(num_leaves), stream);
   if (num_tasks + num_leaves > 0)
-    simt::launch({adapter_grid(std::max(feature.rows, num_leaves), stream), k_adapter_threads, 0, stream},
+    simt::launch({adapter_grid(std::max(num_tasks, num_leaves), stream), k_adapter_threads, 0, stream},
                  unpack_tables,
                  abi_tables{feature.data<int64_t>(), has_mask ? used.data<uint8_t>() : nullptr, leaf.data<double>(),
                             feature.rows, num_leaves, feature.ld, used.ld, leaf.ld},
