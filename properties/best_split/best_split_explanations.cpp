@@ -9,6 +9,7 @@
 
 #include "properties/best_split/best_split_call.hpp"
 #include "properties/rows/explanation_support.hpp"
+#include "reference/best_split/best_split_steps.hpp"
 
 namespace warpcheck {
 namespace {
@@ -20,27 +21,10 @@ using reference::split_part;
 using reference::split_problem;
 using reference::split_result;
 
-// A record as a list, in the order in which a plain implementation makes its numbers.
-constexpr const char* k_steps[] = {"feature",    "threshold",      "default left",   "left sum of g", "left sum of h",
-                                   "left rows",  "right sum of g", "right sum of h", "right rows",    "left gain",
-                                   "right gain", "left value",     "right value",    "gain"};
-constexpr size_t k_left_g = 3, k_left_h = 4, k_gain = 13;
-
-doubles list_of(const split_result& r) {
-  return {static_cast<double>(r.feature),
-          static_cast<double>(r.threshold),
-          r.default_left ? 1.0 : 0.0,
-          r.left.g,
-          r.left.h,
-          static_cast<double>(r.left.n),
-          r.right.g,
-          r.right.h,
-          static_cast<double>(r.right.n),
-          r.left.gain,
-          r.right.gain,
-          r.left.value,
-          r.right.value,
-          r.gain};
+doubles numbers_of(const split_result& r) {
+  doubles numbers;
+  for (const reference::model_step& t : reference::split_steps(r)) numbers.push_back(t.exact);
+  return numbers;
 }
 
 bool is_same_partition(const split_result& a, const split_result& b) {
@@ -72,7 +56,7 @@ std::optional<split_candidate_sums> candidate_of(const split_problem& p, const s
 bool is_wrong(const split_instance& s, const split_problem& p, const split_result& given) {
   if (!has_exact_sums(s)) return !reference::refute(p, given).empty();
   const split_result due = reference::best_split(p);
-  const doubles a = list_of(given), e = list_of(due);
+  const doubles a = numbers_of(given), e = numbers_of(due);
   for (size_t i = 0; i < a.size(); ++i)
     if (share_of_bound(a[i], e[i], 0) > 0) return true;
   return !is_same_partition(given, due);
@@ -110,16 +94,19 @@ std::string numbers_of(const split_problem& p, size_t leaf, const split_result& 
 void name_record(explained_call& s, size_t leaf) {
   s.item = "number";
   s.row = static_cast<int64_t>(leaf);
-  s.element = k_gain;
+  s.element = reference::k_gain;
   s.element_name = fmt::format("the gain of leaf {}", leaf);
   s.row_name =
       fmt::format("the record of leaf {} (feature, threshold, default left, sums, rows, gains, values, gain)", leaf);
 }
 
-void fill_steps(explained_call& s) {
-  for (size_t i = 0; i < std::size(k_steps); ++i)
-    s.values.steps.push_back(
-        {k_steps[i], s.values.exact[i], s.values.exact[i], s.actual.empty() ? std::nan("") : s.actual[i]});
+void fill_steps(explained_call& s, const split_result& due) {
+  s.values.steps = reference::split_steps(due);
+  for (size_t i = 0; i < s.values.steps.size(); ++i) {
+    reference::model_step& t = s.values.steps[i];
+    t.exact = t.plain = s.values.exact[i];
+    if (!s.actual.empty()) t.implied = s.actual[i];
+  }
 }
 
 explained_call explain_split(const observed_call& call) {
@@ -137,23 +124,23 @@ explained_call explain_split(const observed_call& call) {
   t.bound_formula = is_exact ? "No sum rounds on these data, so only this record passes."
                              : "Sums round: a side's may err by gamma_64 (|total| + sum of |slots|), all else follows "
                                "from them to the bit, and a candidate passes unless another certainly gains more.";
-  t.exact = list_of(due);
+  t.exact = numbers_of(due);
   t.bound.assign(t.exact.size(), 0);
   if (call.outputs) {
     const split_result given = record_of(*call.outputs, static_cast<int64_t>(leaf));
     const std::string complaint = is_exact ? "" : reference::refute(p, given);
-    s.actual = list_of(given);
+    s.actual = numbers_of(given);
     const std::optional<split_candidate_sums> own = candidate_of(p, given);
     if (!is_exact && complaint.empty()) t.exact = s.actual;
     if (!is_exact && own && given.is_valid && (complaint.empty() || is_same_partition(due, given))) {
-      t.exact[k_left_g] = own->g;
-      t.exact[k_left_h] = own->h;
-      t.bound[k_left_g] = own->radius_g;
-      t.bound[k_left_h] = own->radius_h;
+      t.exact[reference::k_left_g] = own->g;
+      t.exact[reference::k_left_h] = own->h;
+      t.bound[reference::k_left_g] = own->radius_g;
+      t.bound[reference::k_left_h] = own->radius_h;
     }
     if (!complaint.empty()) t.departs = "What departs: " + complaint + ".";
   }
-  fill_steps(s);
+  fill_steps(s, due);
   return s;
 }
 
@@ -181,13 +168,13 @@ explained_call explain_reduction(const observed_call& call) {
                                        name_of(*due), digits(due->gain))
                          : fmt::format("None of {} records is valid.", per_leaf);
   if (!due) return {};
-  s.values.exact = list_of(*due);
+  s.values.exact = numbers_of(*due);
   s.values.bound.assign(s.values.exact.size(), 0);
   if (call.outputs) {
     const split_result given = record_of(*call.outputs, leaf);
-    s.actual = list_of(given);
+    s.actual = numbers_of(given);
   }
-  fill_steps(s);
+  fill_steps(s, *due);
   return s;
 }
 

@@ -94,8 +94,8 @@ formula_operator with_steps(const formula_operator& op, const formula::definitio
   return all;
 }
 
-std::vector<explained_step> steps_of(const named_formula& f, const formula::definition& d,
-                                     const formula::call_data& call, int64_t element) {
+std::vector<reference::model_step> steps_of(const named_formula& f, const formula::definition& d,
+                                            const formula::call_data& call, int64_t element) {
   step_list list(f.op, d);
   list.add(d.value);
   const formula_operator op = with_steps(f.op, d, list), plain_op = formula::expanded(op);
@@ -104,7 +104,7 @@ std::vector<explained_step> steps_of(const named_formula& f, const formula::defi
   formula::machine_options options;
   options.format = options.accumulate = formula::parse_contract(op.contract).format;
   formula::walker<formula::machine_algebra> plain(code, formula::machine_algebra(options));
-  std::vector<explained_step> steps;
+  std::vector<reference::model_step> steps;
   for (size_t k = 0; k < list.steps.size(); ++k) {
     constexpr size_t k_widest = 64;
     std::string text = list.steps[k].second;

@@ -10,17 +10,11 @@
 #include "properties/gru/gru_call.hpp"
 #include "properties/rows/explanation_support.hpp"
 #include "reference/gru/gru_bound_parts.hpp"
-#include "reference/gru/gru_step.hpp"
 
 namespace warpcheck {
 namespace {
 
 using namespace engine;
-using reference::gru_balls::row_model;
-using reference::gru_balls::unit_step;
-
-constexpr const char* k_blocks[] = {"reset gate r", "update gate z", "new gate n", "W_hh h + b of the new gate"};
-
 // Exact values and bounds of a tensor, each from what the kernel wrote before it.
 struct judged_tensor {
   doubles exact, bound, actual;
@@ -64,13 +58,6 @@ class gru_row_call {
   std::map<std::string, judged_tensor, std::less<>> tensors;
 
   const reference::gru_shape& shape() const { return data.shape(); }
-
-  // The units of a step, from the state that the kernel had.
-  std::vector<unit_step> units(int d, int64_t b, int64_t step) const {
-    const row_model row(data.problem, accuracy, d, b);
-    const std::vector<double> h = row.entering(read.y, step);
-    return forward || read.history.empty() ? row.forward(h, step) : row.saved(read.history, h, step);
-  }
 
  private:
   void judge(bool rebuilt) {
@@ -156,35 +143,6 @@ const std::map<std::string, std::string, std::less<>> k_formulas = {
 
 double single(double x) { return static_cast<double>(static_cast<float>(x)); }
 
-// The step that makes element i of y or the history, in f32 by hand; implied: what the kernel wrote.
-std::vector<explained_step> steps_of_unit(const gru_row_call& call, const gru_place& p, int64_t step) {
-  const std::vector<unit_step> units = call.units(p.d, p.b, step);
-  const unit_step& u = units[static_cast<size_t>(p.k)];
-  std::vector<double> h;
-  for (const unit_step& each : units) h.push_back(each.h_prev);
-  double sums[3], plain[4];
-  for (const int gate : {0, 1, 2}) {
-    sums[gate] = reference::gru_input_sum(call.data.problem, p.d, p.t, p.b, gate, p.k);
-    const double of_h = reference::gru_hidden_sum(call.data.problem, p.d, h, gate, p.k);
-    if (gate < 2) plain[gate] = single(reference::logistic(single(sums[gate] + of_h)));
-    if (gate == 2) plain[3] = single(of_h);
-  }
-  plain[2] = single(std::tanh(single(sums[2] + single(plain[0] * plain[3]))));
-  const auto written = [&](int block) {
-    const std::vector<double>& history = call.read.history;
-    return history.empty() ? std::nan("") : history[call.shape().history(p.d, p.t, p.b, block, p.k)];
-  };
-  const double state = single(single((1 - plain[1]) * plain[2]) + single(plain[1] * u.h_prev));
-  std::vector<explained_step> steps = {{"state before", u.h_prev, u.h_prev},
-                                       {"W_ih x + b of n", sums[2], single(sums[2])}};
-  const double exact[] = {u.r.value, u.z.value, u.n.value, u.hn.value};
-  for (const int block : {3, 0, 1, 2}) steps.push_back({k_blocks[block], exact[block], plain[block], written(block)});
-  const size_t at = call.shape().y(p.t, p.b, p.d, p.k);
-  steps.push_back(
-      {"state h", u.h.value, state, call.answer.states.y.empty() ? std::nan("") : call.answer.states.y[at]});
-  return steps;
-}
-
 // The element that the report names; else the furthest of all tensors.
 std::pair<std::string, size_t> element_of(const observed_call& call, const gru_row_call& gru) {
   if (call.worst)
@@ -237,9 +195,10 @@ explained_call explain_gru(const observed_call& call) {
     s.values.terms = {{"sums and products of the step that it comes from", t.bound[index]}};
   if (name == "y" || name == "history" || name == "trace_e") {
     const gru_place p = place_of(gru.shape(), name, index);
-    s.values.numbers =
-        fmt::format("That is {}{}.", p.block < 0 ? "" : fmt::format("the {} at ", k_blocks[p.block]), p.text());
-    if (const int64_t step = step_of(gru, p); step >= 0 && gru.forward) s.values.steps = steps_of_unit(gru, p, step);
+    s.values.numbers = fmt::format(
+        "That is {}{}.", p.block < 0 ? "" : fmt::format("the {} at ", reference::k_gru_blocks[p.block]), p.text());
+    if (const int64_t step = step_of(gru, p); step >= 0 && gru.forward)
+      s.values.steps = reference::gru_steps(gru.data.problem, gru.answer.states, gru.accuracy, p.d, p.b, step, p.k);
   }
   if (s.values.steps.empty() || name == "trace_e")
     s.values.steps.push_back(

@@ -73,7 +73,7 @@ struct added_numbers {
     if (!is_finite) return {std::nan(""), 0, {}};
     const bool single = accum == histogram_accum::float32;
     const double bound = (single ? sum.judge_float32(sum.expected()) : sum.judge_float64(sum.expected())).bound;
-    const double sizes = sum_of_sizes(terms, terms.size());
+    const double sizes = reference::sum_of_sizes(terms);
     return {sum.expected(), bound,
             single ? reference::float32_terms(sum.count(), sizes) : reference::float64_terms(sum.count(), sizes)};
   }
@@ -166,13 +166,8 @@ slot_values values_of(const added_numbers& x, const slot_range& range) {
   return v;
 }
 
-std::vector<explained_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
-  const auto rows = static_cast<double>(terms.size());
-  const double sizes = sum_of_sizes(terms, terms.size());
-  return {{"rows of the slot", rows, rows},
-          {"sum of sizes", sizes, sizes},
-          {x.is_float() || x.is_quantised ? "sum" : "sum on the grid", exact,
-           plain_sum(dtype::f32, terms, terms.size()), actual}};
+std::vector<reference::model_step> steps_of(const added_numbers& x, const doubles& terms, double exact, double actual) {
+  return reference::sum_steps(x.is_float() || x.is_quantised ? "sum" : "sum on the grid", terms, exact, actual);
 }
 
 // ---- the stages ----
@@ -232,7 +227,7 @@ explained_call explain_slots(const observed_call& call) {
   t.formula = fmt::format("hist[{},{}] = the sum of the {} of the leaf's rows whose bin of {} is number {} there.",
                           slot, part, k_parts[part], range.name, s.element);
   t.numbers = fmt::format("{} rows come to it, whose sizes add up to {}.", terms.size(),
-                          digits(sum_of_sizes(terms, terms.size())));
+                          digits(reference::sum_of_sizes(terms)));
   t.bound_formula = mode_sentence(x);
   t.terms = sum.terms;
   t.steps = steps_of(x, terms, sum.exact, s.actual.empty() ? std::nan("") : s.actual[i]);
@@ -351,7 +346,7 @@ explained_call explain_fix(const observed_call& call) {
   }
   const auto at = static_cast<size_t>(entry->restored);
   const bool is_double = before.spec.type == dtype::f64;
-  const double sizes = sum_of_sizes(terms, terms.size());
+  const double sizes = reference::sum_of_sizes(terms);
   t.exact[at] = sum.expected();
   if (is_double) t.bound[at] = sum.judge_fix(sum.expected()).bound;
   s.output = "hist";
@@ -367,9 +362,8 @@ explained_call explain_fix(const observed_call& call) {
   t.bound_formula = is_double ? "gamma_48(2^-53) times the sum of sizes (docs/numerics.md)."
                               : "Integers wrap modulo 2^64; beyond 2^53 they are shown rounded.";
   if (is_double) t.terms = reference::fix_terms(sizes);
-  t.steps = {{"sum of sizes", sizes, sizes},
-             {"value left for the slot", t.exact[at], plain_sum(dtype::f32, terms, terms.size()),
-              s.actual.empty() ? std::nan("") : s.actual[at]}};
+  t.steps = reference::sum_steps("value left for the slot", terms, t.exact[at],
+                                 s.actual.empty() ? std::nan("") : s.actual[at]);
   return s;
 }
 

@@ -7,7 +7,6 @@
 #include "properties/matmul/matmul_problem.hpp"
 #include "properties/rows/explanation_support.hpp"
 #include "reference/matmul/matmul_parts.hpp"
-#include "reference/numerics/float_value.hpp"
 
 namespace warpcheck {
 namespace {
@@ -35,12 +34,6 @@ struct element {
   reference::matmul_operands operands() const { return {a, b, c, bias}; }
 };
 
-doubles products_of(const element& e, double alpha) {
-  doubles terms;
-  for (size_t l = 0; l < e.a.size(); ++l) terms.push_back(alpha * e.a[l] * e.b[l]);
-  return terms;
-}
-
 std::string name_of(dot_arithmetic a) {
   switch (a) {
     case dot_arithmetic::ieee: return "f32, one FMA after another";
@@ -52,12 +45,6 @@ std::string name_of(dot_arithmetic a) {
     case dot_arithmetic::bf16x1: return "f32 as one product of bf16 parts";
   }
   return "";
-}
-
-// v of what reached the output, where the sigmoid can be undone.
-double before_sigmoid(const reference::matmul_setting& s, double y) {
-  if (!s.sigmoid) return y;
-  return y > 0 && y < 1 && s.sigma != 0 ? s.mu + std::log(y / (1 - y)) / s.sigma : std::nan("");
 }
 
 // ---- the explanation ----
@@ -73,40 +60,14 @@ std::string formula_of(const matmul_problem& p, const element& e) {
 }
 
 std::string numbers_of(const reference::matmul_setting& s, const element& e) {
-  const doubles products = products_of(e, 1);
-  const size_t k = products.size();
-  std::string text =
-      fmt::format("v = {}{}", s.alpha == 1 ? "" : digits(s.alpha) + " * ", digits(plain_sum(dtype::f64, products, k)));
+  doubles products;
+  for (size_t l = 0; l < e.a.size(); ++l) products.push_back(e.a[l] * e.b[l]);
+  std::string text = fmt::format("v = {}{}", s.alpha == 1 ? "" : digits(s.alpha) + " * ",
+                                 digits(reference::plain_sum(dtype::f64, products)));
   if (s.beta != 0) text += fmt::format(" + {} * {}", digits(s.beta), digits(e.c));
   if (s.has_bias) text += " + " + digits(e.bias);
-  return text + fmt::format("; the sizes of the {} products add up to {}.", k, digits(sum_of_sizes(products, k)));
-}
-
-std::vector<explained_step> steps_of(const reference::matmul_setting& s, const element& e, double exact,
-                                     double actual) {
-  const doubles products = products_of(e, 1);
-  const double sum = plain_sum(dtype::f64, products, products.size());
-  const auto plain =
-      static_cast<double>(reference::ieee_value({.slices = {1, static_cast<int64_t>(products.size())}}, {e.a, e.b}));
-  const double c = s.beta == 0 ? 0 : s.beta * e.c, bias = s.has_bias ? e.bias : 0;
-  const double v = before_sigmoid(s, actual);
-  const auto single = [](double x) { return static_cast<double>(static_cast<float>(x)); };
-  std::vector<explained_step> steps = {{"sum of the products", sum, plain, (v - c - bias) / s.alpha}};
-  double at = s.alpha * sum, by_hand = single(s.alpha * plain);
-  if (s.alpha != 1) steps.push_back({"times alpha", at, by_hand, v - c - bias});
-  at += c;
-  by_hand = single(by_hand + c);
-  if (s.beta != 0) steps.push_back({"with beta c", at, by_hand, v - bias});
-  at += bias;
-  by_hand = single(by_hand + bias);
-  if (s.has_bias) steps.push_back({"with the bias", at, by_hand, v});
-  if (s.sigmoid) {
-    steps.push_back(
-        {"argument of the sigmoid", (at - s.mu) * s.sigma, single((by_hand - s.mu) * s.sigma), (v - s.mu) * s.sigma});
-    by_hand = single(1 / (1 + std::exp(-single((by_hand - s.mu) * s.sigma))));
-  }
-  steps.push_back({"result", exact, reference::round_to(s.output, by_hand), actual});
-  return steps;
+  return text + fmt::format("; the sizes of the {} products add up to {}.", products.size(),
+                            digits(reference::sum_of_sizes(products)));
 }
 
 // Exact values and bounds of a row of C.
@@ -171,9 +132,8 @@ explained_call explain_matmul(const observed_call& call) {
   if (p.is_ieee() && !p.sigmoid)
     t.numbers += fmt::format(" In the plan's order of additions, f32 gives {}.",
                              digits(static_cast<double>(reference::ieee_value(setting, e.operands()))));
-  const auto at = static_cast<size_t>(j);
-  const double actual = s.actual.empty() ? std::nan("") : s.actual[at];
-  t.steps = steps_of(setting, e, t.exact[at], actual);
+  t.steps = reference::matmul_steps(setting, e.operands(),
+                                    s.actual.empty() ? std::nan("") : s.actual[static_cast<size_t>(j)]);
   return s;
 }
 

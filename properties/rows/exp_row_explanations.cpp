@@ -9,7 +9,6 @@
 #include "properties/rows/explanation_support.hpp"
 #include "reference/log_softmax/log_softmax.hpp"
 #include "reference/logsumexp/logsumexp.hpp"
-#include "reference/numerics/float_value.hpp"
 #include "reference/softmax/softmax.hpp"
 
 namespace warpcheck {
@@ -18,28 +17,6 @@ namespace {
 using namespace engine;
 using reference::exp_row;
 using reference::row_kind;
-
-// A row in f32, as one thread would do it without a second thought but for the maximum.
-struct plain_row {
-  float maximum = -INFINITY, sum = 0;
-
-  explicit plain_row(const doubles& x) {
-    for (const double v : x) maximum = std::max(maximum, static_cast<float>(v));
-    for (const double v : x) sum += std::exp(static_cast<float>(v) - maximum);
-  }
-  float gap(double x) const { return static_cast<float>(x) - maximum; }
-};
-
-// The exact sum of a finite row and its terms.
-struct exact_row {
-  double maximum = 0, sum = 0;
-  doubles terms;
-
-  explicit exact_row(const exp_row& row) : maximum(row.max()), sum(1 + row.sum<double>().tail.value) {
-    for (size_t k = 0; k < row.x().size(); ++k)
-      terms.push_back(std::isfinite(row.x()[k]) ? row.exponential<double>(static_cast<int64_t>(k)).value : 0);
-  }
-};
 
 std::string what_a_special_row_demands(const exp_row& row) {
   switch (row.kind()) {
@@ -50,11 +27,14 @@ std::string what_a_special_row_demands(const exp_row& row) {
   }
 }
 
-std::string sum_sentence(const exact_row& exact, double implied, double tolerance) {
+std::string sum_sentence(const exp_row& row, double exact, double implied, double tolerance) {
+  doubles terms;
+  for (size_t k = 0; k < row.x().size(); ++k)
+    terms.push_back(std::isfinite(row.x()[k]) ? row.exponential<double>(static_cast<int64_t>(k)).value : 0);
   std::string text =
       fmt::format("The sum of the exponentials departs first: the results are those of a sum of {} in place of {}",
-                  digits(implied), digits(exact.sum));
-  const std::string missing = missing_terms(exact.terms, exact.sum - implied, tolerance);
+                  digits(implied), digits(exact));
+  const std::string missing = missing_terms(terms, exact - implied, tolerance);
   return text + (missing.empty() ? "." : fmt::format(", as if {}.", missing));
 }
 
@@ -144,7 +124,10 @@ explained_row begin_row(const row_call& call, const exp_row& row, const Model& m
     t.bound.push_back(model.bound(static_cast<int64_t>(k)));
   }
   t.terms = model.bound_terms(call.i);
-  if (t.terms.empty()) t.numbers = what_a_special_row_demands(row);
+  if (t.terms.empty())
+    t.numbers = what_a_special_row_demands(row);
+  else
+    t.steps = model.steps(call.i);
   return t;
 }
 
@@ -155,15 +138,6 @@ std::vector<int64_t> end_steps(explained_row& t, const row_call& call) {
   return columns_outside(t, call.actual);
 }
 
-std::vector<explained_step> first_steps(const row_call& call, const exp_row& row, const exact_row& exact,
-                                        const plain_row& plain) {
-  const double x = call.x[static_cast<size_t>(call.i)];
-  return {{"maximum of the row", exact.maximum, plain.maximum},
-          {"element - maximum", -row.gap<double>(call.i).value, plain.gap(x)},
-          {"its exponential", exact.terms[static_cast<size_t>(call.i)], std::exp(plain.gap(x))},
-          {"sum of the exponentials", exact.sum, plain.sum}};
-}
-
 explained_row explain_softmax(const row_call& call) {
   const reference::softmax_row model(call.x, call.output);
   const exp_row row(call.x, reference::softmax_allowance(static_cast<int64_t>(call.x.size())));
@@ -172,29 +146,25 @@ explained_row explain_softmax(const row_call& call) {
       fmt::format("y[{0}] = e^(x[{0}] - m) / s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
                   call.i));
   if (t.terms.empty()) return t;
-  const exact_row exact(row);
-  const plain_row plain(call.x);
-  const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)];
-  t.numbers =
-      fmt::format("y[{}] = e^({} - {}) / {} = {} / {} = {}.", call.i, digits(x), digits(exact.maximum),
-                  digits(exact.sum), digits(exact.terms[static_cast<size_t>(call.i)]), digits(exact.sum), digits(y));
+  const double x = call.x[static_cast<size_t>(call.i)], maximum = t.steps[0].exact, term = t.steps[2].exact,
+               sum = t.steps[3].exact, y = t.steps[4].exact;
+  t.numbers = fmt::format("y[{}] = e^({} - {}) / {} = {} / {} = {}.", call.i, digits(x), digits(maximum), digits(sum),
+                          digits(term), digits(sum), digits(y));
   t.bound_formula = fmt::format(
       "y ((1 + tau)(1 + u) / (1 - D) - 1) + 4 eta / (1 - D)^2, u = 2^-24, D the relative error of a sum of {} "
       "terms in chains of at most {} additions (docs/numerics.md).",
       call.x.size(), reference::chain_length(static_cast<int64_t>(call.x.size())));
-  t.steps = first_steps(call, row, exact, plain);
-  t.steps.push_back({"quotient", y, reference::round_to(call.output, std::exp(plain.gap(x)) / plain.sum)});
   const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
   const double slack = size_of(call.output) == 2 ? 0x1p-6 : 0x1p-16;
   double factor = 1;
   const auto implied = [&](size_t k) { return call.actual[k] > 0x1p-100 ? t.exact[k] / call.actual[k] : NAN; };
   if (agree(t, call.actual, slack, implied, factor) && std::fabs(factor - 1) > slack) {
-    t.steps[3].implied = factor * exact.sum;
-    t.departs = sum_sentence(exact, factor * exact.sum, slack * exact.sum);
+    t.steps[3].implied = factor * sum;
+    t.departs = sum_sentence(row, sum, factor * sum, slack * sum);
   } else if (const double common = common_factor(t, call.actual); !std::isnan(common)) {
-    t.steps[3].implied = common * exact.sum;
-    t.departs = sum_sentence(exact, common * exact.sum, 0) + chain_sentence(call.x.size(), common);
+    t.steps[3].implied = common * sum;
+    t.departs = sum_sentence(row, sum, common * sum, 0) + chain_sentence(call.x.size(), common);
   } else {
     t.departs = elements_sentence(call, t, outside, "the division");
   }
@@ -209,18 +179,13 @@ explained_row explain_log_softmax(const row_call& call) {
       fmt::format("y[{0}] = (x[{0}] - m) - ln s, m the maximum of the row, s the sum of e^(x[k] - m) over the row.",
                   call.i));
   if (t.terms.empty()) return t;
-  const exact_row exact(row);
-  const plain_row plain(call.x);
-  const double x = call.x[static_cast<size_t>(call.i)], y = t.exact[static_cast<size_t>(call.i)],
-               log = row.sum<double>().log_sum.value;
-  t.numbers = fmt::format("y[{}] = ({} - {}) - ln {} = {} - {} = {}.", call.i, digits(x), digits(exact.maximum),
-                          digits(exact.sum), digits(-row.gap<double>(call.i).value), digits(log), digits(y));
+  const double x = call.x[static_cast<size_t>(call.i)], maximum = t.steps[0].exact, sum = t.steps[3].exact,
+               log = t.steps[4].exact, y = t.steps[5].exact;
+  t.numbers = fmt::format("y[{}] = ({} - {}) - ln {} = {} - {} = {}.", call.i, digits(x), digits(maximum), digits(sum),
+                          digits(t.steps[1].exact), digits(log), digits(y));
   t.bound_formula =
       "(u d + E)(1 + u) + u abs(y), u = 2^-24, d the distance from the maximum, E what ln s may err by "
       "(docs/numerics.md).";
-  t.steps = first_steps(call, row, exact, plain);
-  t.steps.push_back({"its logarithm", log, std::log(plain.sum)});
-  t.steps.push_back({"difference", y, reference::round_to(call.output, plain.gap(x) - std::log(plain.sum))});
   const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
   const double slack = size_of(call.output) == 2 ? 0x1p-5 : 0x1p-15;
@@ -229,7 +194,7 @@ explained_row explain_log_softmax(const row_call& call) {
           t, call.actual, slack, [&](size_t k) { return call.actual[k] - t.exact[k]; }, off)) {
     t.steps[4].implied = log - off;
     t.steps[3].implied = std::exp(log - off);
-    t.departs = sum_sentence(exact, t.steps[3].implied, slack * exact.sum);
+    t.departs = sum_sentence(row, sum, t.steps[3].implied, slack * sum);
   } else {
     t.departs = elements_sentence(call, t, outside, "the last subtraction");
   }
@@ -248,24 +213,19 @@ explained_row explain_logsumexp(const row_call& call) {
     t.numbers = what_a_special_row_demands(row);
     return t;
   }
-  const exact_row exact(row);
-  const plain_row plain(call.x);
-  const double y = t.exact[0], log = row.sum<double>().log_sum.value;
-  t.numbers = fmt::format("y = {} + ln {} = {} + {} = {}.", digits(exact.maximum), digits(exact.sum),
-                          digits(exact.maximum), digits(log), digits(y));
+  t.steps = model.steps();
+  const double maximum = t.steps[0].exact, sum = t.steps[1].exact;
+  t.numbers = fmt::format("y = {} + ln {} = {} + {} = {}.", digits(maximum), digits(sum), digits(maximum),
+                          digits(t.steps[2].exact), digits(t.steps[3].exact));
   t.bound_formula = "E (1 + u) + u abs(y), u = 2^-24, E what ln s may err by (docs/numerics.md).";
-  t.steps = {{"maximum of the row", exact.maximum, plain.maximum},
-             {"sum of the exponentials", exact.sum, plain.sum},
-             {"its logarithm", log, std::log(plain.sum)},
-             {"sum of both", y, reference::round_to(call.output, plain.maximum + std::log(plain.sum))}};
   const std::vector<int64_t> outside = end_steps(t, call);
   if (outside.empty()) return t;
   const double actual = call.actual[0];
-  const double implied = std::exp(actual - exact.maximum);
+  const double implied = std::exp(actual - maximum);
   if (std::isfinite(actual) && implied > 0 && std::isfinite(implied)) {
-    t.steps[2].implied = actual - exact.maximum;
+    t.steps[2].implied = actual - maximum;
     t.steps[1].implied = implied;
-    t.departs = sum_sentence(exact, implied, 0x1p-12 * exact.sum);
+    t.departs = sum_sentence(row, sum, implied, 0x1p-12 * sum);
   } else {
     t.departs = elements_sentence(call, t, outside, "the last addition");
   }

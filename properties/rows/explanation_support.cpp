@@ -9,7 +9,7 @@ namespace warpcheck {
 
 std::string digits(double v) { return std::isnan(v) ? "NaN" : fmt::format("{:.9g}", v); }
 
-std::string missing_terms(const doubles& terms, double missing, double tolerance, const term_words& w) {
+std::string missing_terms(const doubles& terms, double missing, double tolerance) {
   const auto n = static_cast<int64_t>(terms.size());
   const auto fits = [&](double sum) { return std::fabs(sum - missing) <= tolerance; };
   if (!std::isfinite(missing) || fits(0)) return "";
@@ -17,42 +17,29 @@ std::string missing_terms(const doubles& terms, double missing, double tolerance
   for (int64_t i = n - 1; i > 0; --i) {
     sum += terms[static_cast<size_t>(i)];
     if (fits(sum))
-      return i == n - 1 ? fmt::format("the last {} ({} {}) is missing", w.one, w.place, i)
-                        : fmt::format("the last {} {} ({} {} to {}) are missing", n - i, w.many, w.places, i, n - 1);
+      return i == n - 1 ? fmt::format("the last element (column {}) is missing", i)
+                        : fmt::format("the last {} elements (columns {} to {}) are missing", n - i, i, n - 1);
   }
   sum = 0;
   for (int64_t i = 0; i < n - 1; ++i) {
     sum += terms[static_cast<size_t>(i)];
     if (fits(sum))
-      return i == 0 ? fmt::format("the first {} ({} 0) is missing", w.one, w.place)
-                    : fmt::format("the first {} {} ({} 0 to {}) are missing", i + 1, w.many, w.places, i);
+      return i == 0 ? std::string("the first element (column 0) is missing")
+                    : fmt::format("the first {} elements (columns 0 to {}) are missing", i + 1, i);
   }
   for (int64_t i = 0; i < n; ++i) {
-    if (fits(terms[static_cast<size_t>(i)])) return fmt::format("the {} of {} {} is missing", w.one, w.place, i);
-    if (fits(-terms[static_cast<size_t>(i)])) return fmt::format("the {} of {} {} is counted twice", w.one, w.place, i);
+    if (fits(terms[static_cast<size_t>(i)])) return fmt::format("the element of column {} is missing", i);
+    if (fits(-terms[static_cast<size_t>(i)])) return fmt::format("the element of column {} is counted twice", i);
   }
   return "";
 }
 
-double plain_sum(dtype type, const doubles& x, size_t terms) {
-  double sum = 0;
-  for (size_t k = 0; k < terms; ++k) sum = type == dtype::f64 ? sum + x[k] : static_cast<float>(sum + x[k]);
-  return sum;
-}
-
-double sum_of_sizes(const doubles& x, size_t terms) {
-  double sum = 0;
-  for (size_t k = 0; k < terms; ++k) sum += std::fabs(x[k]);
-  return sum;
-}
-
-std::string missing_sentence(const doubles& terms, double exact, double actual, double bound, const term_words& words) {
+std::string missing_sentence(const doubles& terms, double exact, double actual, double bound) {
   if (std::isnan(actual)) return nan_sentence({actual}, {0});
-  const std::string missing = missing_terms(terms, exact - actual, bound + 1e-9 * std::fabs(exact), words);
+  const std::string missing = missing_terms(terms, exact - actual, bound + 1e-9 * std::fabs(exact));
   return fmt::format("The sum departs by {}", digits(actual - exact)) +
          (missing.empty()
-              ? fmt::format(", which no few {} explain: partial sums lose digits, or are added twice or not at all.",
-                            words.many)
+              ? ", which no few elements explain: partial sums lose digits, or are added twice or not at all."
               : ": " + missing + ".");
 }
 

@@ -13,21 +13,12 @@ using doubles = std::vector<double>;
 
 std::string digits(double v);  // nine digits
 
-// Names of the terms of a sum.
-struct term_words {
-  const char *one = "element", *many = "elements", *place = "column", *places = "columns";
-};
 // Which of the terms are missing (or, where `missing` is negative, are there twice), if a simple answer fits within
 // `tolerance`: the last or first so many, or one. "the last 32 elements (columns 33 to 64) are missing"; else "".
-std::string missing_terms(const doubles& terms, double missing, double tolerance, const term_words& words = {});
-
-// Adds the terms one after another, in f64 or rounded to f32 each time.
-double plain_sum(dtype type, const doubles& x, size_t terms);
-double sum_of_sizes(const doubles& x, size_t terms);
+std::string missing_terms(const doubles& terms, double missing, double tolerance);
 
 // Returns a sentence on how a sum departs, with the terms that explain it if they are known.
-std::string missing_sentence(const doubles& terms, double exact, double actual, double bound,
-                             const term_words& words = {});
+std::string missing_sentence(const doubles& terms, double exact, double actual, double bound);
 
 // Returns the index of the element with the largest error ratio; 0 without numbers.
 size_t furthest(const std::vector<double>& actual, const std::vector<double>& exact, const std::vector<double>& bound);

@@ -14,13 +14,10 @@ namespace warpcheck {
 namespace {
 
 using namespace engine;
+using reference::element_of;
 
 bool is_column(const doubles& x, double index) {
   return index >= 0 && index < static_cast<double>(x.size()) && index == std::floor(index);
-}
-
-double element(const doubles& x, double index) {
-  return is_column(x, index) ? x[static_cast<size_t>(index)] : std::nan("");
 }
 
 explained_row explain_argmax(const row_call& call) {
@@ -29,12 +26,11 @@ explained_row explain_argmax(const row_call& call) {
   t.exact = {expected};
   t.bound = {0};
   t.formula = "index = the lowest column of the largest element; the first NaN wins, -0 equals +0.";
-  t.numbers = fmt::format("The largest is {}, first in column {}.", digits(element(call.x, expected)), expected);
+  t.numbers = fmt::format("The largest is {}, first in column {}.", digits(element_of(call.x, expected)), expected);
   const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
-  t.steps = {{"largest element", element(call.x, expected), element(call.x, expected), element(call.x, actual)},
-             {"its column", expected, expected, actual}};
+  t.steps = reference::column_steps("largest element", call.x, expected, actual);
   if (call.actual.empty() || actual == expected) return t;
-  const double given = element(call.x, actual), due = element(call.x, expected);
+  const double given = element_of(call.x, actual), due = element_of(call.x, expected);
   if (!is_column(call.x, actual))
     t.departs = fmt::format("{} is not a column of the row.", digits(actual));
   else if (given == due || (std::isnan(given) && std::isnan(due)))
@@ -57,11 +53,9 @@ explained_row explain_argsort(const row_call& call) {
   t.formula = fmt::format(
       "index[{}] = the column of the element that is number {} in {} order; NaN come last, equal elements by column.",
       call.i, call.i, descending ? "descending" : "ascending");
-  t.numbers = fmt::format("Number {} is {}, in column {}.", call.i, digits(element(call.x, t.exact[i])), t.exact[i]);
+  t.numbers = fmt::format("Number {} is {}, in column {}.", call.i, digits(element_of(call.x, t.exact[i])), t.exact[i]);
   const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
-  t.steps = {
-      {"element at this place", element(call.x, t.exact[i]), element(call.x, t.exact[i]), element(call.x, actual)},
-      {"its column", t.exact[i], t.exact[i], actual}};
+  t.steps = reference::column_steps("element at this place", call.x, t.exact[i], actual);
   if (call.actual.empty()) return t;
   const std::vector<int64_t> outside = columns_outside(t, call.actual);
   if (outside.empty()) return t;
@@ -72,8 +66,8 @@ explained_row explain_argsort(const row_call& call) {
     columns.insert(v);
   }
   const auto repeated = static_cast<int64_t>(call.actual.size() - columns.size());
-  const double given = element(call.x, call.actual[static_cast<size_t>(outside.front())]),
-               due = element(call.x, t.exact[static_cast<size_t>(outside.front())]);
+  const double given = element_of(call.x, call.actual[static_cast<size_t>(outside.front())]),
+               due = element_of(call.x, t.exact[static_cast<size_t>(outside.front())]);
   t.departs = fmt::format("Place {} is the first that departs. ", outside.front());
   if (foreign > 0)
     t.departs +=

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "properties/rows/explanation_support.hpp"
 #include "properties/rows/row_properties.hpp"
@@ -28,34 +29,25 @@ explained_row explain_reduce(const row_call& call) {
               : op == reference::reduction::min ? "y = the smallest element of the row; a NaN wins, -0 < +0."
                                                 : "y = the largest element of the row; a NaN wins, -0 < +0.";
   t.terms = model.bound_terms();
-  const double sizes = sum_of_sizes(call.x, call.x.size());
+  const double sizes = reference::sum_of_sizes(call.x);
   t.numbers =
       fmt::format("y = {}{}.", digits(t.exact[0]),
                   is_sum ? fmt::format("; the sizes of its {} terms add up to {}", call.x.size(), digits(sizes)) : "");
   if (is_sum) t.bound_formula = k_sum_bound;
   const double actual = call.actual.empty() ? std::nan("") : call.actual[0];
-  if (is_sum)
-    t.steps = {{"sum of sizes", sizes, sizes},
-               {"sum", t.exact[0], plain_sum(call.output, call.x, call.x.size()), actual}};
+  t.steps = reference::reduce_steps(op, call.x, call.output, actual);
   if (call.actual.empty() || columns_outside(t, call.actual).empty()) return t;
   if (is_sum) {
     t.departs = missing_sentence(call.x, t.exact[0], actual, t.bound[0]);
     return t;
   }
-  const auto find = [&](double value) {
-    return std::find_if(call.x.begin(), call.x.end(),
-                        [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
-  };
-  const auto at = find(actual), right = find(t.exact[0]);
-  t.steps = {{"column of the element", static_cast<double>(right - call.x.begin()),
-              static_cast<double>(right - call.x.begin()),
-              at == call.x.end() ? std::nan("") : static_cast<double>(at - call.x.begin())},
-             {"element", t.exact[0], t.exact[0], actual}};
-  t.departs = at == call.x.end() ? fmt::format("{} is not an element of the row.", digits(actual))
-                                 : fmt::format(
-                                       "A comparison departs: the element of column {} was taken, so that of column {} "
-                                       "was not looked at or lost.",
-                                       at - call.x.begin(), right - call.x.begin());
+  const reference::model_step& column = t.steps.front();
+  t.departs = std::isnan(column.implied)
+                  ? fmt::format("{} is not an element of the row.", digits(actual))
+                  : fmt::format(
+                        "A comparison departs: the element of column {} was taken, so that of column {} was not "
+                        "looked at or lost.",
+                        column.implied, column.exact);
   return t;
 }
 
@@ -82,14 +74,10 @@ explained_row explain_scan(const row_call& call) {
   }
   const auto i = static_cast<size_t>(call.i);
   t.numbers = fmt::format("y[{}] = {}, a sum of {} terms whose sizes add up to {}.", call.i, digits(t.exact[i]), terms,
-                          digits(sum_of_sizes(call.x, terms)));
+                          digits(reference::sum_of_sizes(std::span(call.x).first(terms))));
   t.terms = model.bound_terms(call.i);
   t.bound_formula = k_sum_bound;
-  const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
-  t.steps = {{"prefix before", i > 0 ? t.exact[i - 1] : 0, i > 0 ? plain_sum(call.output, call.x, terms - 1) : 0,
-              i > 0 && !call.actual.empty() ? call.actual[i - 1] : std::nan("")},
-             {"prefix", t.exact[i], plain_sum(call.output, call.x, terms), actual}};
-  if (terms == 0) t.steps.erase(t.steps.begin());
+  t.steps = model.steps(call.i, call.actual);
   if (call.actual.empty()) return t;
   const std::vector<int64_t> outside = columns_outside(t, call.actual);
   if (outside.empty()) return t;

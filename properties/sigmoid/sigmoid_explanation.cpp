@@ -5,7 +5,6 @@
 
 #include "properties/rows/explanation_support.hpp"
 #include "properties/rows/row_properties.hpp"
-#include "reference/numerics/float_value.hpp"
 #include "reference/sigmoid/sigmoid.hpp"
 
 namespace warpcheck {
@@ -44,19 +43,8 @@ explained_row explain_sigmoid(const row_call& call) {
   t.bound_formula =
       "y ((1 + u)/(1 - u)(1 + (1 - y) t/(1 - t)) - 1) + 4 eta, u = 2^-24, t what the exponential may err by "
       "(docs/numerics.md).";
-  const float plain_z = (static_cast<float>(x) - static_cast<float>(mu)) * static_cast<float>(sigma),
-              e = std::exp(-plain_z);
-  t.steps = {{"argument z", z, plain_z},
-             {"e^-z", std::exp(-z), e},
-             {"1 + e^-z", 1 + std::exp(-z), 1 + e},
-             {"quotient", t.exact[i], reference::round_to(call.output, 1 / (1 + e))}};
-  if (call.actual.empty()) return t;
-  const double actual = t.steps[3].implied = call.actual[i];
-  if (actual > 0 && actual < 1) {
-    t.steps[2].implied = 1 / actual;
-    t.steps[1].implied = 1 / actual - 1;
-    t.steps[0].implied = std::log(actual / (1 - actual));
-  }
+  const double actual = call.actual.empty() ? std::nan("") : call.actual[i];
+  t.steps = model.steps(x, actual);
   if (!columns_outside(t, call.actual).empty() && !(std::fabs(actual - t.exact[i]) <= t.bound[i]))
     t.departs = departure(z, actual, t.exact[i]);
   return t;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/numerics/exp_row_steps.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
@@ -52,6 +53,14 @@ std::vector<bound_term> log_softmax_row::bound_terms(int64_t i) const {
       {{"the difference from the maximum", k_unit * row_.gap<double>(i).value * (1 + k_unit)},
        {"the logarithm of the sum of the exponentials", row_.sum<double>().log_error.value * (1 + k_unit)},
        {"the last subtraction", k_unit * std::fabs(z)}});
+}
+
+std::vector<model_step> log_softmax_row::steps(int64_t i) const {
+  std::vector<model_step> steps = exp_row_steps(row_, i);
+  const float gap = static_cast<float>(steps[1].plain), log = std::log(static_cast<float>(steps[3].plain));
+  steps.push_back({"its logarithm", row_.sum<double>().log_sum.value, log});
+  steps.push_back({"difference", expected(i), round_to(output_, gap - log)});
+  return steps;
 }
 
 std::string log_softmax_row::expected_text(int64_t i) const {

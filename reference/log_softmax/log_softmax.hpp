@@ -16,6 +16,7 @@
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -29,6 +30,7 @@ class log_softmax_row {
   double expected(int64_t i) const;
   double bound(int64_t i) const;
   std::vector<bound_term> bound_terms(int64_t i) const;  // none if only one value passes
+  std::vector<model_step> steps(int64_t i) const;        // of an element with a bound
   template <class Real>
   bounded_value<Real> evaluate(int64_t i) const;
   std::string expected_text(int64_t i) const;

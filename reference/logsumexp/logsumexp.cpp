@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/numerics/exp_row_steps.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
@@ -60,6 +61,15 @@ std::vector<bound_term> logsumexp_row::bound_terms() const {
       output_, y,
       {{"the logarithm of the sum of the exponentials", row_.sum<double>().log_error.value * (1 + k_unit)},
        {"adding the maximum", k_unit * std::fabs(y)}});
+}
+
+std::vector<model_step> logsumexp_row::steps() const {
+  std::vector<model_step> steps = exp_row_steps(row_, row_.argmax());
+  steps.erase(steps.begin() + 1, steps.begin() + 3);
+  const float maximum = static_cast<float>(steps[0].plain), log = std::log(static_cast<float>(steps[1].plain));
+  steps.push_back({"its logarithm", row_.sum<double>().log_sum.value, log});
+  steps.push_back({"sum of both", expected(), round_to(output_, maximum + log)});
+  return steps;
 }
 
 std::string logsumexp_row::expected_text() const {

@@ -15,6 +15,7 @@
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -27,6 +28,7 @@ class logsumexp_row {
   double expected() const;
   double bound() const;
   std::vector<bound_term> bound_terms() const;  // none if only one value passes
+  std::vector<model_step> steps() const;        // of a row with a bound
   // The index is ignored: a row has one value.
   template <class Real>
   bounded_value<Real> evaluate(int64_t index = 0) const;

@@ -1,6 +1,7 @@
 #include "reference/matmul/matmul_parts.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "reference/numerics/logistic.hpp"
 
@@ -69,6 +70,15 @@ std::vector<bound_term> sigmoid_terms(const matmul_setting& s, const matmul_oper
           {"what v may err by", all - argument}};
 }
 
+// v of a result, if the sigmoid can be undone.
+double before_sigmoid(const matmul_setting& s, double y) {
+  if (!s.sigmoid) return y;
+  return y > 0 && y < 1 && s.sigma != 0 ? s.mu + std::log(y / (1 - y)) / s.sigma
+                                        : std::numeric_limits<double>::quiet_NaN();
+}
+
+double single(double x) { return static_cast<double>(static_cast<float>(x)); }
+
 }  // namespace
 
 matmul_roundings roundings_of(const matmul_setting& s) {
@@ -90,6 +100,27 @@ std::vector<bound_term> matmul_bound_terms(const matmul_setting& s, const matmul
   for (const bound_term& t : terms) of_v += t.value;
   if (s.sigmoid) terms = sigmoid_terms(s, o, of_v, element.evaluate<double>(0).bound.value);
   return with_output_rounding(s.output, element.expected(), std::move(terms));
+}
+
+std::vector<model_step> matmul_steps(const matmul_setting& s, const matmul_operands& o, double actual) {
+  const double c = s.beta == 0 ? 0 : s.beta * o.c, bias = s.has_bias ? o.bias : 0, v = before_sigmoid(s, actual);
+  double exact = sums_of(s, o).value;
+  auto plain = static_cast<double>(ieee_value({.slices = {1, static_cast<int64_t>(o.a.size())}}, {o.a, o.b}));
+  std::vector<model_step> steps = {{"sum of the products", exact, plain, (v - c - bias) / s.alpha}};
+  const auto next = [&](bool is_taken, const char* what, double by_hand, double exactly, double implied) {
+    plain = single(by_hand);
+    exact = exactly;
+    if (is_taken) steps.push_back({what, exact, plain, implied});
+  };
+  next(s.alpha != 1, "times alpha", s.alpha * plain, s.alpha * exact, v - c - bias);
+  next(s.beta != 0, "with beta c", plain + c, exact + c, v - bias);
+  next(s.has_bias, "with the bias", plain + bias, exact + bias, v);
+  if (s.sigmoid) {
+    next(true, "argument of the sigmoid", (plain - s.mu) * s.sigma, (exact - s.mu) * s.sigma, (v - s.mu) * s.sigma);
+    plain = single(1 / (1 + std::exp(-plain)));
+  }
+  steps.push_back({"result", matmul_element(s, o).expected(), round_to(s.output, plain), actual});
+  return steps;
 }
 
 }  // namespace warpcheck::reference

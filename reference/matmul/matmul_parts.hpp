@@ -1,10 +1,11 @@
-// The bound of matmul.hpp taken apart, for explanations; no verdict uses it.
+// The value and the bound of matmul.hpp taken apart, for explanations; no verdict uses them.
 #pragma once
 
 #include <vector>
 
 #include "reference/matmul/matmul.hpp"
 #include "reference/numerics/bound_term.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -16,5 +17,7 @@ matmul_roundings roundings_of(const matmul_setting& setting);
 
 // The parts of an element's bound, which add up to it; none if only one value passes.
 std::vector<bound_term> matmul_bound_terms(const matmul_setting& setting, const matmul_operands& operands);
+// The steps of an element with a bound: the products' sum, alpha, beta c, bias, the sigmoid. The kernel gave `actual`.
+std::vector<model_step> matmul_steps(const matmul_setting& setting, const matmul_operands& operands, double actual);
 
 }  // namespace warpcheck::reference

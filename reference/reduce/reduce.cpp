@@ -110,4 +110,16 @@ std::string reduce_row::expected_text() const {
   return mp50(mp50(exact_->sum.str()) * pow(mp50(2), -1074)).str(20);
 }
 
+std::vector<model_step> reduce_steps(reduction op, std::span<const double> x, dtype type, double actual) {
+  const double expected = reduce_row(op, x, type).expected();
+  if (op == reduction::sum) return sum_steps("sum", x, expected, actual, type);
+  const auto column_of = [&](double value) {
+    const auto at =
+        std::find_if(x.begin(), x.end(), [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
+    return at == x.end() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(at - x.begin());
+  };
+  const double column = column_of(expected);
+  return {{"column of the element", column, column, column_of(actual)}, {"element", expected, expected, actual}};
+}
+
 }  // namespace warpcheck::reference

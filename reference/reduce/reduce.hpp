@@ -16,6 +16,7 @@
 
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -50,5 +51,8 @@ class reduce_row {
   struct exact_parts;
   std::shared_ptr<const exact_parts> exact_;  // of a sum that is not fixed
 };
+
+// The kernel gave `actual`. A smallest or largest element has a column, that of the value.
+std::vector<model_step> reduce_steps(reduction op, std::span<const double> x, dtype type, double actual);
 
 }  // namespace warpcheck::reference

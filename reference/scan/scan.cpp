@@ -203,6 +203,18 @@ std::vector<bound_term> scan_row::bound_terms(int64_t i) const {
   return {{"additions, each of a rounded sum", bound(i)}};
 }
 
+std::vector<model_step> scan_row::steps(int64_t i, std::span<const double> actual) const {
+  std::vector<model_step> steps;
+  const auto add = [&](const char* what, int64_t at) {
+    const double plain = plain_sum(type_, x_.first(static_cast<size_t>(terms_of(at))));
+    steps.push_back({what, expected(at), plain});
+    if (!actual.empty()) steps.back().implied = actual[static_cast<size_t>(at)];
+  };
+  if (i > 0) add("prefix before", i - 1);
+  add("prefix", i);
+  return steps;
+}
+
 std::string scan_row::expected_text(int64_t i) const {
   if (const auto fixed = contract_value(i)) return mp50(*fixed + 0.0).str(20);
   return mp50(mp50(exactly(terms_of(i)).sum().str()) * pow(mp50(2), -1074)).str(20);

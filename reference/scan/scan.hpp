@@ -16,6 +16,7 @@
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exact_sum.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -39,6 +40,8 @@ class scan_row {
   double expected(int64_t i) const;                      // within 1e-12 of Sum abs(x_j)
   std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
   double bound(int64_t i) const;                         // rounded up; 0 if contract_value has the value
+  // The kernel gave the row `actual`, which may be empty.
+  std::vector<model_step> steps(int64_t i, std::span<const double> actual) const;
   std::string expected_text(int64_t i) const;
 
  private:

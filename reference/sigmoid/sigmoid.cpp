@@ -75,6 +75,18 @@ std::vector<bound_term> sigmoid_model::bound_terms(double x) const {
                                {"underflow", 4 * k_eta}});
 }
 
+std::vector<model_step> sigmoid_model::steps(double x, double actual) const {
+  const double z = (x - mu_) * sigma_;
+  const float plain_z = (static_cast<float>(x) - static_cast<float>(mu_)) * static_cast<float>(sigma_),
+              e = std::exp(-plain_z);
+  // The steps before, backwards from a value between 0 and 1.
+  const double y = actual > 0 && actual < 1 ? actual : std::numeric_limits<double>::quiet_NaN();
+  return {{"argument z", z, plain_z, std::log(y / (1 - y))},
+          {"e^-z", std::exp(-z), e, 1 / y - 1},
+          {"1 + e^-z", 1 + std::exp(-z), 1 + e, 1 / y},
+          {"quotient", expected(x), round_to(output_, 1 / (1 + e)), actual}};
+}
+
 std::string sigmoid_model::expected_text(double x) const {
   if (const auto value = contract_value(x)) return mp50(*value).str(20);
   return evaluate<mp50>(x).exact.value.str(20);

@@ -12,6 +12,7 @@
 
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -26,6 +27,8 @@ class sigmoid_model {
   double expected(double x) const;
   double bound(double x) const;
   std::vector<bound_term> bound_terms(double x) const;  // none where only one value passes
+  // Of an element with a bound; the kernel gave `actual`.
+  std::vector<model_step> steps(double x, double actual) const;
   std::string expected_text(double x) const;
 
   // The value that the contract fixes: NaN for NaN, Inf * 0 and Inf - Inf, 1 and +0 for z = +-Inf (x - mu counts as

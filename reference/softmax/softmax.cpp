@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/numerics/exp_row_steps.hpp"
 #include "reference/numerics/multiprecision.hpp"
 
 namespace warpcheck::reference {
@@ -64,6 +65,13 @@ std::vector<bound_term> softmax_row::bound_terms(int64_t i) const {
                                {"the division", g * (k_unit + tau * k_unit) / left},
                                {"the sum of the exponentials", g * sum_error / left},
                                {"underflow", 4 * k_eta / (left * left)}});
+}
+
+std::vector<model_step> softmax_row::steps(int64_t i) const {
+  std::vector<model_step> steps = exp_row_steps(row_, i);
+  const auto exponential = static_cast<float>(steps[2].plain), sum = static_cast<float>(steps[3].plain);
+  steps.push_back({"quotient", expected(i), round_to(output_, exponential / sum)});
+  return steps;
 }
 
 double softmax_row::sum_of_bounds() const {

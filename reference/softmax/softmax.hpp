@@ -15,6 +15,7 @@
 #include "reference/numerics/bound_term.hpp"
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::reference {
 
@@ -39,6 +40,7 @@ class softmax_row {
   double bound(int64_t i) const;
   double sum_of_bounds() const;
   std::vector<bound_term> bound_terms(int64_t i) const;  // none where only one value passes
+  std::vector<model_step> steps(int64_t i) const;        // of an element with a bound
 
   // Enclosures of the exact value and of B (without the rounding to a 16-bit output). Real is double, mp50 or mp100;
   // only for elements that `judge` decides by the bound.

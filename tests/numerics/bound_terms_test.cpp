@@ -1,4 +1,5 @@
-// The parts of a bound, which `warpcheck explain` shows, add up to the bound that verdicts use.
+// What `warpcheck explain` shows: the parts of a bound add up to the bound that verdicts use, and the steps of a model
+// end with its value, from which plain arithmetic departs by less than the bound.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,6 +40,12 @@ void expect_sum(const std::vector<bound_term>& terms, double bound) {
   EXPECT_NEAR(sum, bound, 1e-9 * bound);
 }
 
+void expect_steps(const std::vector<model_step>& steps, double exact, double bound) {
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(steps.back().exact, exact);
+  EXPECT_NEAR(steps.back().plain, exact, bound) << steps.back().what;
+}
+
 class bound_terms : public testing::TestWithParam<dtype> {};
 
 TEST_P(bound_terms, of_rows_add_up_to_the_bound) {
@@ -49,16 +56,25 @@ TEST_P(bound_terms, of_rows_add_up_to_the_bound) {
     for (const int64_t i : {0, 7, 199}) {
       expect_sum(softmax.bound_terms(i), softmax.bound(i));
       expect_sum(log_softmax.bound_terms(i), log_softmax.bound(i));
+      expect_steps(softmax.steps(i), softmax.expected(i), softmax.bound(i));
+      expect_steps(log_softmax.steps(i), log_softmax.expected(i), log_softmax.bound(i));
     }
     const logsumexp_row logsumexp(x, GetParam());
     expect_sum(logsumexp.bound_terms(), logsumexp.bound());
+    expect_steps(logsumexp.steps(), logsumexp.expected(), logsumexp.bound());
     const sigmoid_model sigmoid(0.5, 2, GetParam());
-    for (const double v : x) expect_sum(sigmoid.bound_terms(v), sigmoid.bound(v));
+    for (const double v : x) {
+      expect_sum(sigmoid.bound_terms(v), sigmoid.bound(v));
+      // Plain arithmetic has e^-z = Inf for smaller z.
+      if (v > -40) expect_steps(sigmoid.steps(v, NAN), sigmoid.expected(v), sigmoid.bound(v));
+    }
     if (GetParam() != dtype::f32) continue;
     const reduce_row sum(reduction::sum, x, dtype::f32);
     expect_sum(sum.bound_terms(), sum.bound());
+    expect_steps(reduce_steps(reduction::sum, x, dtype::f32, NAN), sum.expected(), sum.bound());
     const scan_row scan(prefix::inclusive, x, dtype::f32);
     expect_sum(scan.bound_terms(199), scan.bound(199));
+    expect_steps(scan.steps(199, {}), scan.expected(199), scan.bound(199));
   }
 }
 INSTANTIATE_TEST_SUITE_P(types, bound_terms, testing::Values(dtype::f32, dtype::f16, dtype::bf16));
@@ -92,7 +108,9 @@ TEST(bound_terms_of, products_add_up_in_every_arithmetic) {
         s.mu = 1;
         s.sigma = 0.25;
         const matmul_operands o{a, b, 0.75, -1.5};
-        expect_sum(matmul_bound_terms(s, o), matmul_element(s, o).bound());
+        const matmul_element element(s, o);
+        expect_sum(matmul_bound_terms(s, o), element.bound());
+        expect_steps(matmul_steps(s, o, NAN), element.expected(), element.bound());
       }
 }
 
@@ -118,6 +136,10 @@ TEST(bound_terms_of, gru_adds_up_wherever_it_is_taken_apart) {
   const gru_accuracy accuracy = gru_allowed_chains(p.shape);
   judge_gru_steps(p, states, accuracy, see, parts);
   judge_gru_gradient_steps(p, states, dy, {}, gradients, accuracy, see, parts);
+  const auto last = p.shape.y(2, 1, 0, 3);
+  const std::vector<model_step> steps = gru_steps(p, states, accuracy, 0, 1, 2, 3);
+  EXPECT_NEAR(steps.back().exact, states.y[last], 1e-12);
+  expect_steps(steps, steps.back().exact, bounds.at({"y", last}));
   EXPECT_GT(taken_apart, states.y.size() + states.history.size() + gradients.dw_hh.size());
 }
 

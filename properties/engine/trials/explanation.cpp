@@ -183,7 +183,7 @@ std::string departing_step(const explained_call& explained) {
     is_outside = is_outside || share_of_bound(explained.actual[k], values.exact[k], values.bound[k]) > 1;
   if (!is_outside) return "";
   const auto i = static_cast<size_t>(explained.element);
-  for (const explained_step& t : values.steps) {
+  for (const reference::model_step& t : values.steps) {
     // A few times the rounding of plain arithmetic, or 2^-20, beside the element's own allowed error.
     const double rounding = std::max(8 * std::fabs(t.plain - t.exact), std::fabs(t.exact) * 0x1p-20);
     if (std::fabs(t.implied - t.exact) > rounding + values.bound[i])
@@ -196,7 +196,7 @@ std::string departing_step(const explained_call& explained) {
 explanation_section departure(const explained_row& values) {
   explanation_section s{
       "Where it departs from a plain implementation", {}, {{"step", "exact", "plain", "implied by the kernel"}}};
-  for (const explained_step& t : values.steps)
+  for (const reference::model_step& t : values.steps)
     s.table.push_back({t.what, number(t.exact), number(t.plain), std::isnan(t.implied) ? "-" : number(t.implied)});
   if (values.steps.empty()) s.table.clear();
   s.sentences.push_back(values.departs.empty() ? "No step departs by more than its rounding." : values.departs);

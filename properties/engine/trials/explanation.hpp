@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -12,15 +11,9 @@
 #include "properties/engine/cases/host_tensor.hpp"
 #include "properties/engine/trials/verdict.hpp"
 #include "reference/numerics/bound_term.hpp"
+#include "reference/numerics/model_step.hpp"
 
 namespace warpcheck::engine {
-
-// A step of a plain implementation, for one element.
-struct explained_step {
-  std::string what;
-  double exact = 0, plain = 0;                                // its exact value, and its value in f32 arithmetic
-  double implied = std::numeric_limits<double>::quiet_NaN();  // what the candidate's outputs imply; NaN: nothing
-};
 
 // One row of the first output, and element `i` of it.
 struct explained_row {
@@ -28,7 +21,7 @@ struct explained_row {
   std::string formula, numbers;              // of element i: in symbols, and with its numbers
   std::string bound_formula;                 // the reason of the bound
   std::vector<reference::bound_term> terms;  // parts whose sum is the bound; none if only one value passes
-  std::vector<explained_step> steps;
+  std::vector<reference::model_step> steps;  // those of the model, in their order
   std::string departs;  // the first step that departs, in words; empty if none does or none is known
 };
 
