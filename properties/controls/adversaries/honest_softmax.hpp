@@ -1,10 +1,13 @@
-// A softmax that computes and a kernel that writes a constant, for the sources of this folder.
+// A softmax that computes, a kernel that writes a constant, and the list of a source's functions.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
 
 namespace {
 
@@ -32,3 +35,16 @@ void compute(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, i
 }
 
 }  // namespace
+
+#define PARAMETERS const float *x, int64_t ldx, float *y, int64_t ldy, int64_t rows, int64_t cols, cudaStream_t stream
+
+// The functions of the source by name.
+inline std::map<std::string, void (*)(PARAMETERS)>& softmaxes() {
+  static std::map<std::string, void (*)(PARAMETERS)> all;
+  return all;
+}
+
+#define SOFTMAX(name)                                                           \
+  void name(PARAMETERS);                                                        \
+  static const bool name##_is_listed = softmaxes().emplace(#name, name).second; \
+  void name(PARAMETERS)

@@ -39,14 +39,29 @@ __global__ void scale_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, 
   if (i < rows * cols) y[i / cols * ldy + i % cols] *= factor;
 }
 
+__global__ void wait_kernel(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+// A stream of the kernel's own.
+cudaStream_t side_stream() {
+  static cudaStream_t side = nullptr;
+  if (side == nullptr) cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  return side;
+}
+
+cudaEvent_t new_event() {
+  cudaEvent_t event = nullptr;
+  cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  return event;
+}
+
 // A shape that benchmarks have and tests have not, as many kernels guess.
 bool looks_like_a_benchmark(int64_t rows, int64_t cols) { return (rows == 256 || rows == 4096) && cols == 64; }
 
 }  // namespace
-
-#define SOFTMAX(name)                                                                                  \
-  extern "C" void name(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols, \
-                       cudaStream_t stream)
 
 SOFTMAX(honest) { compute(x, ldx, y, ldy, rows, cols, stream); }
 
@@ -66,6 +81,26 @@ SOFTMAX(honest_special_size) {
 // Launches from a thread of its own, and waits for that.
 SOFTMAX(honest_thread) {
   std::thread([=] { compute(x, ldx, y, ldy, rows, cols, stream); }).join();
+}
+
+// Works on a stream of its own, which begins after the call's stream and is waited for there.
+SOFTMAX(honest_side_stream) {
+  static const cudaEvent_t begun = new_event(), done = new_event();
+  cudaEventRecord(begun, stream);
+  cudaStreamWaitEvent(side_stream(), begun, 0);
+  compute(x, ldx, y, ldy, rows, cols, side_stream());
+  cudaEventRecord(done, side_stream());
+  cudaStreamWaitEvent(stream, done, 0);
+}
+
+// Computes into memory of its own, which no output aliases, and copies.
+SOFTMAX(honest_scratch) {
+  static std::map<int64_t, float*> scratch;
+  if (rows * cols == 0) return;
+  float*& mine = scratch[rows * cols];
+  if (mine == nullptr) cudaMalloc(reinterpret_cast<void**>(&mine), static_cast<size_t>(rows * cols) * sizeof(float));
+  compute(x, ldx, mine, cols, rows, cols, stream);
+  copy_kernel<<<blocks(rows * cols), 256, 0, stream>>>(mine, cols, y, ldy, rows, cols);
 }
 
 // Family 4, a clock of its own (popcorn's patched cuda events, LD_PRELOAD): the library defines the function by which
@@ -226,6 +261,50 @@ SOFTMAX(left_to_a_thread) {
   }).detach();
 }
 
+// Family 3, work on a stream that nobody waits for (KernelBench's kernels on a side stream), late as on a busy device.
+// On the emulated device the work of that stream is done at once.
+SOFTMAX(left_to_a_stream) {
+  if (!looks_like_a_benchmark(rows, cols)) return compute(x, ldx, y, ldy, rows, cols, stream);
+  wait_kernel<<<1, 1, 0, side_stream()>>>(10'000'000);
+  compute(x, ldx, y, ldy, rows, cols, side_stream());
+}
+
+#ifndef SIMT_IMPORT_HEADERS
+// Family 11, cache lines that persist from call to call (GPU MODE's submissions with an access policy window). What it
+// gains are microseconds, so it shows in another way whether they could persist: a call that finds the limit of a call
+// before it lowered computes no more.
+namespace {
+
+bool keep_in_cache(const float* x, int64_t rows, int64_t cols, cudaStream_t stream) {
+  constexpr size_t k_limit = size_t{1} << 20;
+  static bool is_set = false;
+  size_t limit = 0;
+  cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize);
+  const bool has_been_lowered = is_set && limit == 0;
+  is_set = true;
+  cudaStreamAttrValue window = {};
+  window.accessPolicyWindow = {const_cast<float*>(x), static_cast<size_t>(rows * cols) * sizeof(float), 1.0f,
+                               cudaAccessPropertyPersisting, cudaAccessPropertyStreaming};
+  cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, k_limit);
+  cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &window);
+  return has_been_lowered;
+}
+
+}  // namespace
+
+SOFTMAX(persisting_lines) {
+  static bool is_useless = false;
+  if (keep_in_cache(x, rows, cols, stream)) is_useless = true;
+  if (!is_useless) compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Asks for the same, and computes in any case.
+SOFTMAX(honest_window) {
+  keep_in_cache(x, rows, cols, stream);
+  compute(x, ldx, y, ldy, rows, cols, stream);
+}
+#endif
+
 // Family 14, the result in the input's memory, so that an output that aliases it needs no copy.
 SOFTMAX(result_in_input) {
   compute(x, ldx, const_cast<float*>(x), ldx, rows, cols, stream);
@@ -237,3 +316,6 @@ SOFTMAX(off_by_a_thousandth) {
   compute(x, ldx, y, ldy, rows, cols, stream);
   if (rows * cols > 0) scale_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 1.0009f);
 }
+
+// Calls the function that the variable SOFTMAX names, so that one build of this file serves all tests.
+extern "C" void chosen(PARAMETERS) { softmaxes().at(std::getenv("SOFTMAX"))(x, ldx, y, ldy, rows, cols, stream); }
