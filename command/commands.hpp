@@ -55,7 +55,7 @@ struct replay_options {
   std::string arrays;     // a folder for the inputs; empty: none. With a folder nothing is run
   std::string device;     // empty: that of the line
   std::string candidate;  // empty: that of the line
-  std::optional<bool> is_isolated;
+  bool is_isolated = true;
   std::string json;
   std::optional<double> timeout;
 };
@@ -65,7 +65,7 @@ struct explain_options {
   std::string line;
   std::string device;     // empty: that of the line
   std::string candidate;  // empty: that of the line
-  std::optional<bool> is_isolated;
+  bool is_isolated = true;
   std::string json;
   std::string plot;    // an SVG of the row; empty: none
   std::string python;  // for the plot, as in report_options

@@ -59,11 +59,6 @@ void prepare_forward(const verify_options& o, source_request source, const std::
   formula_trial::name_forward(op, prepare_source(source, formula_trial::primal_of(op), resolve_device(o.device, note)));
 }
 
-// Without a choice of the user candidates are isolated, except on cuda.
-void isolate(std::optional<bool> choice, std::vector<std::string> described) {
-  if (choice.value_or(true)) engine::isolate_candidates(std::move(described), choice.has_value());
-}
-
 // The plug-ins, which define their operators, before the arguments that describe the operators to a runner.
 std::vector<std::string> with_plugins(const std::vector<std::string>& described) {
   std::vector<std::string> words;
@@ -81,7 +76,7 @@ void brought_candidate::prepare(verify_options& o, bool has_peers) const {
   if (!source.file.empty()) o.candidate = prepare_source(o, source);
   if (!forward.empty()) prepare_forward(o, source, forward);
   const bool is_foreign = o.candidate != "builtin" || !python.empty() || has_peers;
-  if (is_foreign) isolate(is_isolated, std::move(described));
+  if (is_foreign && is_isolated) engine::isolate_candidates(std::move(described));
   if (!python.empty()) prepare_python(o, python, interpreter);
 }
 
@@ -107,17 +102,17 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
   add_isolation(command, b.is_isolated);
 }
 
-void add_isolation(CLI::App* command, std::optional<bool>& is_isolated) {
-  command->add_flag_function(
-      "--isolate,!--no-isolate", [&](int64_t count) { is_isolated = count > 0; },
-      "Run a candidate of yours in a process that holds neither expected values nor the verdict (default, except on "
-      "cuda); --no-isolate runs it in the process that judges it, for a debugger");
+void add_isolation(CLI::App* command, bool& is_isolated) {
+  command->add_flag(
+      "--isolate,!--no-isolate", is_isolated,
+      "Run a candidate of yours in a process that holds neither expected values nor the verdict (default; bench on "
+      "cuda cannot); --no-isolate runs it in the process that judges it, for a debugger");
 }
 
-void prepare_named(const engine::trial_case& c, std::optional<bool> is_isolated) {
+void prepare_named(const engine::trial_case& c, bool is_isolated) {
   const std::string candidate = c.knob("candidate"), device = c.knob("device");
   prepare_named_source(candidate, c.op, device);
-  if (candidate != "builtin") isolate(is_isolated, with_plugins({engine::format(c)}));
+  if (candidate != "builtin" && is_isolated) engine::isolate_candidates(with_plugins({engine::format(c)}));
   prepare_named_python(candidate, c.op, device);
   if (const auto [op, forward] = formula_trial::forward_of(c); !forward.empty())
     prepare_named_source(forward, op, device);

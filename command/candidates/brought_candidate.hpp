@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
 
 #include "command/candidates/source_candidate.hpp"
@@ -16,7 +15,7 @@ struct brought_candidate {
   source_request source;
   std::string python, interpreter;
   std::string forward;  // FILE.cu:ENTRY, the kernel whose gradient `source` computes
-  std::optional<bool> is_isolated;
+  bool is_isolated = true;
 
   // Compiles or loads it for the one operator of the options. Peers are isolated, too.
   void prepare(verify_options& o, bool has_peers = false) const;
@@ -24,10 +23,10 @@ struct brought_candidate {
 
 void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b);
 
-// `--isolate`, on by default except on cuda.
-void add_isolation(CLI::App* command, std::optional<bool>& is_isolated);
+// `--isolate`, on by default.
+void add_isolation(CLI::App* command, bool& is_isolated);
 
 // The candidate of a case line, in replay and explain: the same for a line with a fixed candidate and device.
-void prepare_named(const engine::trial_case& c, std::optional<bool> is_isolated);
+void prepare_named(const engine::trial_case& c, bool is_isolated);
 
 }  // namespace warpcheck::cli

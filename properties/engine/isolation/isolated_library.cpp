@@ -35,7 +35,7 @@ constexpr size_t k_block_alignment = 256;
 constexpr size_t k_discarded = size_t{1} << 20;  // smaller blocks keep their pages for the next one
 constexpr uint64_t k_no_block = UINT64_MAX;
 
-bool g_is_isolating = false, g_isolates_cuda = false;
+bool g_is_isolating = false, g_isolates_cuda = true;
 std::vector<std::string> g_arguments;
 warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
 
@@ -474,9 +474,8 @@ listed_operator operator_of(const nlohmann::json& j, size_t number, uint32_t ind
 
 }  // namespace
 
-void isolate_candidates(std::vector<std::string> arguments, bool on_cuda) {
+void isolate_candidates(std::vector<std::string> arguments) {
   g_is_isolating = true;
-  g_isolates_cuda = on_cuda;
   g_arguments = std::move(arguments);
   hide_memory();
 }

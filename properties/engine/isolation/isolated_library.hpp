@@ -11,9 +11,9 @@
 namespace warpcheck::engine {
 
 // From now on, candidates that are not ours run in runners, in this process and those forked from it, and the memory of
-// these processes is hidden from the runners. Candidates for cuda stay in the process unless `on_cuda`. `arguments`:
-// further arguments of the command when it becomes a runner, after the device and the library's path.
-void isolate_candidates(std::vector<std::string> arguments, bool on_cuda);
+// these processes is hidden from the runners. `arguments`: further arguments of the command when it becomes a runner,
+// after the device and the library's path.
+void isolate_candidates(std::vector<std::string> arguments);
 // From now on, candidates for cuda stay in process.
 void keep_cuda_in_process();
 bool is_isolating();
