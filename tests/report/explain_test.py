@@ -129,6 +129,15 @@ class Right(unittest.TestCase):
                     self.assertIn(text, said.stdout)
                 self.assertRegex(said.stdout, r"Every element of .+ lies within its bound\.")
 
+    def test_values_that_the_property_computes_are_named(self):
+        for op, expected in (
+            ("histogram", "bins, cols"), ("best_split", "hist, count, feature, leaf"), ("softmax", None)
+        ):
+            with self.subTest(op):
+                said = explain(RIGHT[op]).stdout
+                found = re.search(r"The property changes the values of (.+) for this call", said)
+                self.assertEqual(found and found[1], expected)
+
     def test_the_parts_of_the_bound_add_up(self):
         for op in BOUNDED:
             with self.subTest(op):

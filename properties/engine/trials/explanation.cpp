@@ -53,12 +53,6 @@ std::string columns_text(const std::string& item, const std::vector<int64_t>& co
   return fmt::format("{}{} {}", item, columns.size() == 1 ? "" : "s", fmt::join(parts, ", "));
 }
 
-// For a tensor that a property fills itself, the case has uniform(seed, 0, 0).
-bool is_made_by_property(const recipe& fill) {
-  return fill.distribution == "uniform" && fill.arguments.size() == 3 && fill.arguments[1] == 0 &&
-         fill.arguments[2] == 0;
-}
-
 // A sentence on the tensor's place, if it has no memory of its own; "" otherwise.
 std::string place_sentence(const tensor_spec& t) {
   if (!t.in_place.empty()) return fmt::format("Output {} lies in the memory of input {}.", t.name, t.in_place);
@@ -68,9 +62,6 @@ std::string place_sentence(const tensor_spec& t) {
 }
 
 std::string input_sentence(const tensor_spec& t) {
-  if (is_made_by_property(t.fill))
-    return fmt::format("Input {} is {}[{}], which the property fills.", t.name, name_of(t.type),
-                       fmt::join(t.shape, " x "));
   const bool is_file = t.fill.distribution == "npy";
   std::string text = fmt::format("Input {} is {}[{}], filled by {}", t.name, name_of(t.type), fmt::join(t.shape, " x "),
                                  is_file ? t.fill.path : t.fill.distribution);
@@ -90,6 +81,16 @@ std::vector<std::string> related_sentences(const trial_case& c, const trial_case
   if (changed.empty()) return {};
   return {fmt::format("The property makes more than one call; the rest is about the one with {}.",
                       fmt::join(changed, ", "))};
+}
+
+// A sentence on the inputs that do not have the values of their fills.
+std::vector<std::string> computed_sentences(const trial_case& c, const tensor_map& inputs) {
+  std::vector<std::string> computed;
+  for (const tensor_spec& t : c.tensors)
+    if (const auto given = inputs.find(t.name); t.is_input && t.same.empty() && given != inputs.end())
+      if (given->second.bytes != materialize(t).bytes) computed.push_back(t.name);
+  if (computed.empty()) return {};
+  return {fmt::format("The property changes the values of {} for this call.", fmt::join(computed, ", "))};
 }
 
 explanation_section case_section(const trial_case& c) {
@@ -268,7 +269,7 @@ explanation explain_call(const trial_case& c, const case_report& r, const call_e
     const tensor_map* outputs = call->outputs ? &*call->outputs : nullptr;
     const bool has_worst = outputs && r.worst && holds(*outputs, *r.worst);
     explained = explainer({call->c, call->inputs, outputs, has_worst ? &*r.worst : nullptr});
-    for (const auto& sentences : {explained.about, related_sentences(c, call->c)})
+    for (const auto& sentences : {explained.about, related_sentences(c, call->c), computed_sentences(c, call->inputs)})
       e.sections[0].sentences.insert(e.sections[0].sentences.end(), sentences.begin(), sentences.end());
   }
   if (explained.values.exact.empty()) {
