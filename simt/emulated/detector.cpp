@@ -121,6 +121,7 @@ inline void check_atomics(const shadow_cell& c, const access_record& now, const 
 template <access_kind Kind>
 inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
   if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
+  if (Kind == access_kind::read && c.reads[1].thread != 0) __builtin_prefetch(&shadow.dropped[offset / 4], 1);
   if (c.write.thread != 0 && !ordered(c.write, t))
     outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
   check_atomics<Kind>(c, now, t, offset, bytes);

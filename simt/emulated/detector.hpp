@@ -62,8 +62,9 @@ inline bool ordered(const access_record& r, const thread& t) {
   if (instance_of(r.thread) == b.instance && (r.thread & k_agent) == 0) {
     const uint32_t linear = linear_of(r.thread);
     const thread& other = b.threads[linear];
-    // A barrier orders those who take part: an exited thread's last epoch is behind no later barrier.
-    const bool behind = other.state != thread_state::finished || r.clock < other.clock;
+    // A barrier orders those who take part: an exited thread's last epoch is behind no later barrier. As long as no
+    // thread has exited, the other thread's state, which is seldom in the cache, is not read.
+    const bool behind = b.alive == device.threads || other.state != thread_state::finished || r.clock < other.clock;
     if (r.clock < b.base && behind) return true;
     if (linear / k_lanes == t.warp && behind) {
       if (r.clock < b.warps[t.warp].base) return true;

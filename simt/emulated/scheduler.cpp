@@ -14,7 +14,7 @@ namespace {
 
 // Rounds of atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
 constexpr uint32_t k_spin = 64;
-constexpr uint32_t k_turns_ahead = 2;
+constexpr uint32_t k_turns_ahead = 2, k_threads_ahead = 6;
 constexpr int k_prefetched_lines = 4;  // of a stack, from its top
 
 // The base orders' choice after thread `last`.
@@ -118,9 +118,15 @@ uint32_t replayed_choice(uint64_t step) {
 }
 
 // Loads ahead of its turn what the thread after next needs, where the order says: since its last turn its stack has
-// left the nearest cache. (Inline by force: g++ 12 takes a function that only prefetches for one without effect.)
+// left the nearest cache, and its state before that. (Inline by force: g++ 12 takes a function that only prefetches for
+// one without effect.)
 __attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
-  const uint32_t soon = device.order == strategy::reverse ? next - k_turns_ahead : next + k_turns_ahead;
+  const auto turn = [&](uint32_t ahead) { return device.order == strategy::reverse ? next - ahead : next + ahead; };
+  const uint32_t soon = turn(k_turns_ahead), later = turn(k_threads_ahead);
+  if (later < device.by_resident.size()) {
+    const auto* state = reinterpret_cast<const char*>(device.by_resident[later]);
+    for (int line = 0; line < 2; ++line) __builtin_prefetch(state + line * 64, 1);
+  }
   if (soon >= device.by_resident.size() || device.by_resident[soon] == nullptr) return;
   const char* context = static_cast<const char*>(device.by_resident[soon]->flow.context);
   for (int line = 0; line < k_prefetched_lines; ++line) __builtin_prefetch(context + line * 64);
