@@ -176,7 +176,7 @@ inline char* matrix_row(uint32_t address, SIMT_SITE) {
 }
 // stmatrix: lane 8 k + i has the address of row i of matrix k, and each lane has two elements of each matrix.
 template <size_t N>
-void store_matrices(uint32_t address, const uint32_t (&values)[N], bool transposed, SIMT_SITE) {
+SIMT_INLINE void store_matrices(uint32_t address, const uint32_t (&values)[N], bool transposed, SIMT_SITE) {
   const unsigned lane = lane_index(), group = lane / 4, pair = 2 * (lane % 4);
   for (unsigned k = 0; k < N; ++k) {
     for (unsigned i = 0; i < 2; ++i) {
