@@ -347,8 +347,8 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   named->allow_extra_args(false);
   emulated->add_flag("--explore", e.explore, "Run small launches in every class of schedules, 10000 at most")
       ->excludes(named);
-  emulated->add_option("--seeds", e.seeds, "Seeds of each of random, pct_warp and preempt, if no --schedule is given")
-      ->capture_default_str();
+  emulated->add_option("--seeds", e.seeds,
+                       "Seeds of random, pct_warp and preempt, if no --schedule is given (default 3; 0 after a proof)");
   emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
       ->allow_extra_args(false);
   emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")

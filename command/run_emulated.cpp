@@ -1,36 +1,30 @@
 #include "command/run_emulated.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
+#include <thread>
 
 #include "command/commands.hpp"
+#include "command/program_run.hpp"
 #include "command/ptx_launches.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "command/translator/importer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/cpu_features.hpp"
 #include "properties/engine/trials/verdict.hpp"
 #include "simt/emulation.hpp"
-#include "simt/import/run.h"
 
 namespace warpcheck::cli {
 namespace {
@@ -53,133 +47,12 @@ extern "C" __attribute__((visibility("default"))) int simt_import_run(const simt
 }
 )";
 
-constexpr const char* k_benign = "benign";
-
-// Facts about a run: the hash of its control flow, and of the addresses that kernels accessed.
-struct run_trace {
-  unsigned long long kernels = 0, host = 0;
-  bool operator==(const run_trace&) const = default;
-};
-
-// A record that survives the process that writes it: the last data of the program's process before it dies or exits.
-class shared_record {
- public:
-  shared_record() : lines_(memfd_create("record", MFD_CLOEXEC)) {
-    void* p = mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || lines_ < 0)
-      throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
-    page_ = new (p) page;
-  }
-  ~shared_record() {
-    munmap(page_, sizeof(page));
-    close(lines_);
-  }
-  shared_record(const shared_record&) = delete;
-  shared_record& operator=(const shared_record&) = delete;
-
-  void clear() {
-    page_->written = 0;
-    page_->exit_status.reset();
-    page_->trace[0] = page_->trace[1] = page_->launches = 0;
-  }
-  void add(const nlohmann::json& j) {
-    const std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    if (pwrite(lines_, line.data(), line.size(), page_->written) != static_cast<ssize_t>(line.size())) std::abort();
-    page_->written += static_cast<off_t>(line.size());
-  }
-  // Marks that the process ends by itself after this.
-  void end(int exit_status) { page_->exit_status = exit_status; }
-
-  std::string text() const {
-    std::string text(static_cast<size_t>(page_->written), '\0');
-    return pread(lines_, text.data(), text.size(), 0) == page_->written ? text : "";
-  }
-  unsigned long long* trace() { return page_->trace; }
-  unsigned long long* launches() { return &page_->launches; }
-  // Empty if the process has died.
-  std::optional<int> exit_status() const { return page_->exit_status; }
-
- private:
-  struct page {
-    off_t written = 0;
-    std::optional<int> exit_status;
-    unsigned long long trace[2] = {};
-    unsigned long long launches = 0;
-  };
-  page* page_;
-  int lines_;
-};
-
-struct hazard {
-  std::string kind, text;
-  std::string known;  // the reason why it is suppressed, or ""
-  bool counts() const { return kind != k_benign && known.empty(); }
-};
-struct program_run {
-  std::string schedule;
-  std::string result = "pass";  // a verdict's name
-  run_trace trace;              // of a library that traces its control flow
-  std::vector<hazard> hazards;  // known and benign ones do not change the verdict
-  std::vector<std::string> notes;
-  std::vector<std::string> approximated;  // constructs that ran and whose results differ from a GPU's
-  bool is_every_schedule = false;         // proven: the launches have this outcome under each schedule
-  std::vector<std::string> choices;       // what the launches' results may depend on
-  std::string explored;                   // the number of classes of schedules that ran; empty: not requested
-  std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
-  int exit_status = 0;
-};
-
-// A finding that the user knows: its kind, one of its places as in reports, and the reason to keep it.
-struct suppression {
-  std::string kind, place, reason;
-};
-
-// Lines of "KIND FILE:LINE REASON"; blank lines and those that begin with # are ignored.
-std::vector<suppression> read_suppressions(const std::string& path) {
-  std::vector<suppression> list;
-  if (path.empty()) return list;
-  std::istringstream text(read_text(path));
-  int number = 0;
-  for (std::string line; std::getline(text, line);) {
-    ++number;
-    std::istringstream words(line);
-    suppression s;
-    if (!(words >> s.kind) || s.kind[0] == '#') continue;
-    words >> s.place >> std::ws;
-    std::getline(words, s.reason);
-    const size_t colon = s.place.rfind(':');
-    if (s.reason.empty() || colon == std::string::npos || colon + 1 == s.place.size() ||
-        s.place.find_first_not_of("0123456789", colon + 1) != std::string::npos)
-      throw usage_error(
-          fmt::format("suppress: line {} of '{}' is '{}', must be KIND FILE:LINE REASON", number, path, line));
-    list.push_back(s);
-  }
-  return list;
-}
-
-// The reason why the finding is known, or "".
-std::string reason_of(const hazard& h, const std::vector<suppression>& known) {
-  for (const suppression& s : known) {
-    if (s.kind != h.kind) continue;
-    for (size_t at = 0; (at = h.text.find(s.place, at)) != std::string::npos; ++at) {
-      const size_t end = at + s.place.size();
-      const bool whole_name = at == 0 || h.text[at - 1] == ' ' || h.text[at - 1] == '/' || h.text[at - 1] == '(';
-      if (whole_name && (end == h.text.size() || !std::isdigit(static_cast<unsigned char>(h.text[end]))))
-        return s.reason;
-    }
-  }
-  return "";
-}
-
-// Severity of a hazard's kind; kinds that are no verdict themselves count as out_of_bounds.
-verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
-
 std::vector<std::string> schedules_of(const run_emulated_options& o) {
   std::vector<std::string> list = o.schedules;
   if (o.explore) list = {"explore:10000"};
   if (list.empty()) {
     list = {"fair", "greedy", "reverse"};
-    for (int seed = 1; seed <= o.seeds; ++seed)
+    for (int seed = 1; seed <= o.seeds.value_or(3); ++seed)
       for (const char* strategy : {"random", "pct_warp", "preempt"})
         list.push_back(fmt::format("{}:{}", strategy, seed));
   }
@@ -191,136 +64,6 @@ std::vector<std::string> schedules_of(const run_emulated_options& o) {
     }
   }
   return list;
-}
-
-struct program_request {
-  std::string library, schedule;
-  bool traced = false;    // the library traces its control flow
-  std::string disturbed;  // the approximated construct that returns other values; empty: none
-  int output = -1;        // descriptor for the program's output, if any
-};
-
-// Runs in the program's process: loads the library and calls main().
-void run_main(const program_request& request, const run_emulated_options& o, shared_record& record) {
-  const std::string& library = request.library;
-  if (const std::string problem = engine::emulated_problem(); !problem.empty())
-    throw environment_error("device emulated: " + problem);
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) throw environment_error(fmt::format("'{}' does not load: {}", library, dlerror()));
-  const auto run = reinterpret_cast<simt_import_run_fn>(dlsym(handle, "simt_import_run"));
-  if (!run) throw environment_error(fmt::format("'{}' does not export simt_import_run", library));
-  // exit() from anywhere ends the run as a return from main() does.
-  on_exit(
-      [](int status, void* user) {
-        static_cast<shared_record*>(user)->end(status);
-        std::fflush(nullptr);
-        _exit(0);
-      },
-      &record);
-  simt_import_options options = {};
-  options.schedule = request.schedule.c_str();
-  options.trace = record.trace();
-  options.launches = record.launches();
-  options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
-  options.step_limit = o.step_limit;
-  options.user = &record;
-  options.plain_volatile = o.volatile_as == "plain";
-  options.keep_going = o.keep_going || !o.suppress.empty();
-  options.report = [](void* user, const char* kind, const char* text, int fatal) {
-    auto& record = *static_cast<shared_record*>(user);
-    record.add({{"kind", kind}, {"text", text}});
-    if (!fatal) return;
-    record.end(0);
-    std::fflush(nullptr);
-    _exit(0);
-  };
-  std::vector<std::string> words = {o.file};
-  words.insert(words.end(), o.arguments.begin(), o.arguments.end());
-  std::vector<char*> argv;
-  for (std::string& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
-  record.end(run(&options, static_cast<int>(words.size()), argv.data()));
-}
-
-// The same in a separate thread. Its heap is new and lies at the address of the last such run's heap, whatever this
-// process has allocated in between, so that equal runs access equal addresses.
-void run_main_in_new_heap(const program_request& request, const run_emulated_options& o, shared_record& record) {
-  const std::function<void()> body = [&] { run_main(request, o, record); };
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, size_t{256} << 20);
-  pthread_t thread;
-  const auto start = [](void* f) -> void* { return (*static_cast<const std::function<void()>*>(f))(), nullptr; };
-  if (pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&body)) == 0)
-    pthread_join(thread, nullptr);
-}
-
-// Lines of a PTX module and where they come from: "FILE.ptx:LINE", "FILE:LINE".
-using line_origins = std::map<std::string, std::string, std::less<>>;
-
-// "./a.cu:3" becomes the user's "a.cu:3". The line of its source follows a line of a PTX module.
-std::string tidy(const std::string& text, const line_origins& origins) {
-  static const std::regex here(R"((^|[ (])\./)"), line(R"([^ /(]+\.ptx:[0-9]+)");
-  std::string plain = std::regex_replace(text, here, "$1"), all;
-  if (origins.empty()) return plain;
-  std::smatch match;
-  for (; std::regex_search(plain, match, line); plain = match.suffix()) {
-    all += match.prefix().str() + match.str();
-    if (const auto at = origins.find(match.str()); at != origins.end()) all += fmt::format(" ({})", at->second);
-  }
-  return all + plain;
-}
-
-program_run run_once(const program_request& request, const run_emulated_options& o,
-                     const std::vector<suppression>& known, shared_record& record, const line_origins& origins = {}) {
-  record.clear();
-  const engine::child_outcome outcome = engine::run_in_child(
-      [&]() -> std::string {
-        if (request.output >= 0) {
-          dup2(request.output, STDOUT_FILENO);
-          dup2(request.output, STDERR_FILENO);
-        }
-        request.traced ? run_main_in_new_heap(request, o, record) : run_main(request, o, record);
-        return "";
-      },
-      o.timeout);
-  program_run r;
-  r.schedule = request.schedule;
-  r.trace = {record.trace()[0], record.trace()[1]};
-  std::istringstream lines(record.text());
-  for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json j = nlohmann::json::parse(line);
-    if (j["kind"] == "note") {
-      r.notes.push_back(tidy(j["text"], origins));
-    } else if (j["kind"] == "approximated") {
-      r.approximated.push_back(j["text"]);
-    } else if (j["kind"] == "every schedule") {
-      r.is_every_schedule = true;
-    } else if (j["kind"] == "explored") {
-      r.explored = j["text"];
-    } else if (j["kind"] == "choice") {
-      r.choices.push_back(tidy(j["text"], origins));
-    } else if (j["kind"] == "unsupported") {
-      r.unsupported.push_back(tidy(j["text"], origins));
-    } else {
-      r.hazards.push_back({j["kind"], tidy(j["text"], origins), ""});
-      r.hazards.back().known = reason_of(r.hazards.back(), known);
-    }
-  }
-  const std::optional<int> ended = record.exit_status();
-  r.exit_status = ended.value_or(0);
-  if (outcome.timed_out) {
-    r.hazards.push_back({"timeout", fmt::format("main() did not return within {:g} s", o.timeout), ""});
-    r.notes.push_back(fmt::format("launches that ended before the program was stopped: {}", *record.launches()));
-  } else if (!outcome.finished && !ended)
-    r.hazards.push_back({"crash", "the program died: " + outcome.death, ""});
-  else if (r.exit_status != 0 && std::none_of(r.hazards.begin(), r.hazards.end(), [](auto& h) { return h.counts(); }))
-    r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});
-  else if (r.exit_status != 0)  // a hazard explains it
-    r.notes.push_back(fmt::format("the program returned {}", r.exit_status));
-  for (const hazard& h : r.hazards)
-    if (h.counts() && (r.result == "pass" || severity(h.kind) > severity(r.result))) r.result = h.kind;
-  return r;
 }
 
 // Two reports of the same kind about the same source lines are one finding, whichever threads caused it.
@@ -526,12 +269,51 @@ void compare_arrays(const ptx_launches& launches, program_run& r) {
   }
 }
 
+// Runs the program under each schedule, several at a time. If the user leaves the schedules to this command, a first
+// run that proves the outcome of every schedule is the only one.
+std::vector<program_run> run_all(const std::vector<std::string>& schedules, const std::string& library,
+                                 const run_emulated_options& o, const std::vector<suppression>& known,
+                                 const ptx_part& ptx, shared_record& record) {
+  const int output = memfd_create("program output", MFD_CLOEXEC);
+  const engine::orphan_collector orphans;
+  // Runs of a module share its arrays.
+  const size_t at_once = ptx.launches ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<program_run> runs;
+  std::deque<parallel_run> started;  // those of `left`, in its order
+  for (std::deque<std::string> left(schedules.begin(), schedules.end()); !left.empty();) {
+    const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), left.front()));
+    // The output of one run stands for all, because runs differ in schedule only.
+    const bool first = runs.empty();
+    if (first || at_once == 1) {
+      const program_request request = {library, left.front(), false, "", first ? output : -1};
+      runs.push_back(run_once(request, o, known, record, ptx.origins));
+    } else {
+      while (started.size() < std::min(at_once, left.size()))
+        started.emplace_back(program_request{library, left[started.size()], false, "", -1}, o);
+      runs.push_back(started.front().result(o, known));
+      started.pop_front();
+    }
+    left.pop_front();
+    if (ptx.launches && first) ptx.launches->write_arrays();
+    if (ptx.launches) compare_arrays(*ptx.launches, runs.back());
+    if (first && !o.quiet && output >= 0) show_output(output);
+    if (!runs.back().unsupported.empty()) {
+      started.clear();
+      left = left_after(runs.back(), left);
+    } else if (first && o.schedules.empty() && !o.seeds && is_proven(runs.front())) {
+      left.clear();  // the proof is for all of them
+    }
+  }
+  if (output >= 0) close(output);
+  return runs;
+}
+
 }  // namespace
 
 int run_emulated(const run_emulated_options& given) {
   run_emulated_options o = given;
-  if (o.seeds < 0 || o.seeds > 1000000)
-    throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", o.seeds));
+  if (o.seeds && (*o.seeds < 0 || *o.seeds > 1000000))
+    throw usage_error(fmt::format("seeds: {} is not an integer in [0, 1000000]", *o.seeds));
   check_timeout(o.timeout);
   if (o.step_limit == 0) throw usage_error("step-limit: 0 is not an integer of at least 1");
   const std::vector<std::string> schedules = schedules_of(o);
@@ -544,22 +326,8 @@ int run_emulated(const run_emulated_options& given) {
   const import_request request = import_request_of(o);
   const std::string library = import_library(toolchain::load(), request);
 
-  const int output = memfd_create("program output", MFD_CLOEXEC);
   shared_record record;
-  std::vector<program_run> runs;
-  for (std::deque<std::string> left(schedules.begin(), schedules.end()); !left.empty();) {
-    const std::string schedule = left.front();
-    left.pop_front();
-    const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), schedule));
-    // The output of one run stands for all, because runs differ in schedule only.
-    const bool first = runs.empty();
-    runs.push_back(run_once({library, schedule, false, "", first ? output : -1}, o, known, record, ptx.origins));
-    if (ptx.launches && first) ptx.launches->write_arrays();
-    if (ptx.launches) compare_arrays(*ptx.launches, runs.back());
-    if (first && !o.quiet && output >= 0) show_output(output);
-    if (!runs.back().unsupported.empty()) left = left_after(runs.back(), left);
-  }
-  if (output >= 0) close(output);
+  const std::vector<program_run> runs = run_all(schedules, library, o, known, ptx, record);
   print_findings(runs);
   const std::vector<std::string> unsupported = unsupported_of(runs);
   std::vector<approximation> approximated = approximations_of(runs);

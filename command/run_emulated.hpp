@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,13 @@ namespace warpcheck::cli {
 
 struct run_emulated_options {
   std::string file;
-  std::vector<std::string> others;     // further sources of the program
-  std::vector<std::string> schedules;  // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
-  int seeds = 3;
-  bool explore = false;                                        // every class of schedules in place of schedules
-  std::vector<std::string> defines, includes;                  // for the compiler
-  std::string standard = "c++17";                              // of C++
-  std::vector<std::string> arguments;                          // of the program
+  std::vector<std::string> others;             // further sources of the program
+  std::vector<std::string> schedules;          // empty: fair, greedy, reverse and `seeds` seeds of each seeded strategy
+  std::optional<int> seeds;                    // empty: 3, and only fair if that run proves the others
+  bool explore = false;                        // every class of schedules in place of schedules
+  std::vector<std::string> defines, includes;  // for the compiler
+  std::string standard = "c++17";              // of C++
+  std::vector<std::string> arguments;          // of the program
   std::vector<std::string> launches, arrays, writes, expects;  // of a PTX module (ptx_launches.hpp)
   std::string json;
   double timeout = 60;                // seconds per run
