@@ -271,9 +271,9 @@ void compare_arrays(const ptx_launches& launches, program_run& r) {
 
 // Runs the program under each schedule, several at a time. If the user leaves the schedules to this command, a first
 // run that proves the outcome of every schedule is the only one.
-std::vector<program_run> run_all(const std::vector<std::string>& schedules, const std::string& library,
-                                 const run_emulated_options& o, const std::vector<suppression>& known,
-                                 const ptx_part& ptx, shared_record& record) {
+std::vector<program_run> run_schedules(const std::vector<std::string>& schedules, const std::string& library,
+                                       const run_emulated_options& o, const std::vector<suppression>& known,
+                                       const ptx_part& ptx, shared_record& record) {
   const int output = memfd_create("program output", MFD_CLOEXEC);
   const engine::orphan_collector orphans;
   // Runs of a module share its arrays.
@@ -327,7 +327,7 @@ int run_emulated(const run_emulated_options& given) {
   const std::string library = import_library(toolchain::load(), request);
 
   shared_record record;
-  const std::vector<program_run> runs = run_all(schedules, library, o, known, ptx, record);
+  const std::vector<program_run> runs = run_schedules(schedules, library, o, known, ptx, record);
   print_findings(runs);
   const std::vector<std::string> unsupported = unsupported_of(runs);
   std::vector<approximation> approximated = approximations_of(runs);

@@ -71,6 +71,19 @@ TEST(RunEmulated, SaysWhatIsProvenForEverySchedule) {
   EXPECT_TRUE(streams.has("it may depend on the order of operations of several streams")) << streams.output;
 }
 
+// Without --schedule and --seeds, a run that proves every schedule is the only one; others run side by side.
+TEST(RunEmulated, RunsAsManySchedulesAsItNeeds) {
+  const auto said = [](const std::string& seeds, const std::string& kernel) {
+    const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int *x, y;\n" +
+                             "  cudaMalloc(&x, 4);\n  k<<<1, 2>>>(x);\n  cudaMemcpy(&y, x, 4, " +
+                             "cudaMemcpyDeviceToHost);\n  cudaFree(x);\n  return y;\n}\n");
+    return run("--no-trace " + seeds + source.path());
+  };
+  EXPECT_TRUE(said("", "if (threadIdx.x == 0) *x = 0;").has("clean under 1 schedules"));
+  EXPECT_TRUE(said("--seeds 1 ", "if (threadIdx.x == 0) *x = 0;").has("clean under 6 schedules"));
+  EXPECT_TRUE(said("--seeds 2 ", "atomicExch(x, threadIdx.x == 0);").has(" of 9 runs; schedules reverse"));
+}
+
 struct program {
   const char* file;
   const char* bug;
