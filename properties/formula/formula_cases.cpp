@@ -63,27 +63,30 @@ int64_t& next_to_shrink(sizes& of, const std::string& long_one) {
   return std::max_element(of.begin(), of.end(), is_less)->second;
 }
 
+// A window that is larger than its image has no case: from some attempt on every extent is small, then windows are
+// least and images 16, then 32, though the smallest image may cost more than usual.
+constexpr int k_long_attempts = 10, k_small_attempts = 60, k_usual_attempts = 500, k_attempts = 1000;
+
+int64_t draw_size(const target& t, draw& d, const std::string& name, const case_options& how, bool is_long,
+                  int attempt) {
+  if (attempt >= k_small_attempts) return d.one_of({1, 1, attempt < k_usual_attempts ? 16 : 32});
+  if (how.is_few) return d.between(1, 2);
+  if (!is_long || attempt >= k_long_attempts) return d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33});
+  const int64_t most = how.most > 0 ? how.most : longest(t);
+  const auto published = std::find(t.extents.begin(), t.extents.end(), name) - t.extents.begin();
+  return draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
+}
+
 // One extent, another one in each case, is long; the others are small.
 sizes draw_formula_sizes(const named_formula& f, const target& t, draw& d, const trial_case& scalars,
                          const case_options& how) {
   const std::vector<std::string> names = free_extents_of(*find_description(t.op));
   const size_t long_one = names.empty() ? 0 : static_cast<size_t>(d.index()) % names.size();
-  const int64_t most = how.most > 0 ? how.most : longest(t);
   sizes of;
-  // A window that is larger than its image has no case: then every extent is small, then windows are least and images
-  // 16, then 32.
-  constexpr int k_long = 10, k_small = 60, k_attempts = 1000;
   for (int attempt = 0; attempt < k_attempts; ++attempt) {
-    const bool is_hard = attempt >= k_attempts / 2;  // the smallest image may cost more than usual
-    const double limit = is_hard ? 64 * cost_limit(t) : cost_limit(t);
-    for (size_t i = 0; i < names.size(); ++i) {
-      const auto published = std::find(t.extents.begin(), t.extents.end(), names[i]) - t.extents.begin();
-      const int64_t small = attempt >= k_small ? d.one_of({1, 1, is_hard ? 32 : 16})
-                            : how.is_few       ? d.between(1, 2)
-                                               : d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33});
-      const int64_t large = draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
-      of[names[i]] = std::max(how.least, i == long_one && attempt < k_long && !how.is_few ? large : small);
-    }
+    const double limit = attempt < k_usual_attempts ? cost_limit(t) : 64 * cost_limit(t);
+    for (size_t i = 0; i < names.size(); ++i)
+      of[names[i]] = std::max(how.least, draw_size(t, d, names[i], how, i == long_one, attempt));
     for (int64_t steps = 0; steps < 400 && cost_by(f, of, scalars) > limit; ++steps) {
       int64_t& shrunk = next_to_shrink(of, names[long_one]);
       if (shrunk <= how.least) break;
