@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <limits>
 
 #include "command/asked.hpp"
 #include "command/candidates/offers.hpp"
@@ -72,6 +73,8 @@ std::string why_left_out(const property& p, const target& t, uint64_t seed) {
   unlimited_offer.offered = {};
   if (has_case(p, unlimited_offer, seed))
     if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
+  constexpr int64_t k_any = std::numeric_limits<int64_t>::max();
+  if (t.max_rows == k_any && t.max_cols == k_any) return "no shape of the operator was found that is a case of it";
   return fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
 }
 
