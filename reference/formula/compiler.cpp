@@ -451,41 +451,51 @@ code* compiler::scan_of(const expr& e) {
 maximum_match match_maximum(const formula_operator& op, const expr& x, const expr& top) {
   const bool refers = top->what == kind::at || top->what == kind::name;
   const definition* const d = refers ? op.find_definition(top->text) : nullptr;
-  if (!d || d->value->what != kind::reduce || d->value->text != "max" || d->value->bound.size() != 1) return {};
+  const expr largest = d ? d->value : top;
+  if (d && d->type) return {};  // the rounded maximum may be less than x
+  if (largest->what != kind::reduce || largest->text != "max") return {};
   replacements names;
-  for (size_t i = 0; i < d->indices.size(); ++i) names.push_back({d->indices[i].index, top->args[i]});
-  const std::string& c = d->value->bound[0].index;
-  const expr body = substitute(d->value->args[0], names);
+  for (size_t i = 0; d && i < d->indices.size(); ++i) names.push_back({d->indices[i].index, top->args[i]});
+  const expr body = substitute(largest->args[0], names);
   if (body->what != kind::at || x->what != kind::at || x->text != body->text || x->other || body->other) return {};
-  expr at;
+  const definition* const values = op.find_definition(x->text);
+  if (values && values->type) return {};  // a kernel may take the maximum of values before they are rounded
+  replacements at;
   for (size_t i = 0; i < body->args.size(); ++i) {
-    if (is_name(body->args[i], c)) {
-      if (at && !same(at, x->args[i])) return {};
-      at = x->args[i];
-    } else if (mentions(body->args[i], c) || !same(body->args[i], x->args[i])) {
+    const auto is_it = [&](const binder& b) { return is_name(body->args[i], b.index); };
+    const auto inside = [&](const binder& b) { return mentions(body->args[i], b.index); };
+    if (std::any_of(largest->bound.begin(), largest->bound.end(), is_it))
+      at.push_back({body->args[i]->text, x->args[i]});
+    else if (std::any_of(largest->bound.begin(), largest->bound.end(), inside) || !same(body->args[i], x->args[i]))
       return {};
-    }
   }
-  if (!at) return {};
-  expr where = d->value->other;
-  if (where) where = substitute(substitute(where, names), {{c, at}});
-  return {d, where, at};
+  maximum_match m{largest, largest->other, {}};
+  for (const binder& b : largest->bound) {
+    const auto found = std::find_if(at.begin(), at.end(), [&](const auto& a) { return a.first == b.index; });
+    const auto differs = [&](const auto& a) { return a.first == b.index && !same(a.second, found->second); };
+    if (found == at.end() || std::any_of(at.begin(), at.end(), differs)) return {};
+    m.at.push_back(found->second);
+  }
+  if (m.takes_part) m.takes_part = substitute(substitute(m.takes_part, names), at);
+  return m;
 }
 
 void compiler::find_maximum(code& difference, const expr& x, const expr& top) {
   const maximum_match m = match_maximum(p_.op_, x, top);
+  if (!m.top) return;
   // An index within the extent of the maximum's index takes part in the maximum.
-  const scope_index* const at = m.top && m.at->what == kind::name ? find_index(m.at->text) : nullptr;
-  if (!at || at->size > extent_of(m.top->value->bound[0], m.top->value)) return;
+  for (size_t i = 0; i < m.at.size(); ++i) {
+    const scope_index* const at = m.at[i]->what == kind::name ? find_index(m.at[i]->text) : nullptr;
+    if (!at || at->size > extent_of(m.top->bound[i], m.top)) return;
+  }
   difference.below_maximum = true;
   difference.takes_part = condition(m.takes_part);
 }
 
 // `sum(c where C) exp(x[c] - top)`, directly or by a definition, with top the maximum over the same c where C.
 bool compiler::sums_the_maximum(const expr& e) const {
-  if (e->text != "sum" || e->bound.size() != 1) return false;
+  if (e->text != "sum") return false;
   expr term = e->args[0];
-  const std::string& index = e->bound[0].index;
   if (term->what == kind::at) {
     const definition* const d = p_.op_.find_definition(term->text);
     if (!d || d->type || term->other) return false;
@@ -494,10 +504,15 @@ bool compiler::sums_the_maximum(const expr& e) const {
     term = substitute(d->value, names);
   }
   if (term->what != kind::call || term->text != "exp" || term->args[0]->what != kind::subtract) return false;
-  const maximum_match m = match_maximum(p_.op_, term->args[0]->args[0], term->args[0]->args[1]);
-  if (!m.top || !is_name(m.at, index) || mentions(term->args[0]->args[1], index)) return false;
-  if (!same(m.takes_part, e->other)) return false;
-  return extent_of(m.top->value->bound[0], m.top->value) == extent_of(e->bound[0], e);
+  const expr& top = term->args[0]->args[1];
+  const maximum_match m = match_maximum(p_.op_, term->args[0]->args[0], top);
+  if (!m.top || m.at.size() != e->bound.size() || !same(m.takes_part, e->other)) return false;
+  for (const binder& b : e->bound) {
+    const auto at = std::find_if(m.at.begin(), m.at.end(), [&](const expr& a) { return is_name(a, b.index); });
+    if (at == m.at.end() || mentions(top, b.index)) return false;
+    if (extent_of(m.top->bound[static_cast<size_t>(at - m.at.begin())], m.top) != extent_of(b, e)) return false;
+  }
+  return true;
 }
 
 }  // namespace warpcheck::formula

@@ -56,11 +56,11 @@ class compiler {
   std::vector<scope_index> scope_;
 };
 
-// Facts about `x - top` if top is a definition `max(c where ...) f(c)` and x is f at some c.
+// Facts about `x - top` if top is `max(c, ... where ...) f(c, ...)`, directly or by a definition, and x is f somewhere.
 struct maximum_match {
-  const definition* top = nullptr;  // null: there is no match
-  expr takes_part;                  // the condition at that c; null: always true
-  expr at;                          // the subscript that stands for c
+  expr top;              // the reduction; null: there is no match
+  expr takes_part;       // the condition there; null: always true
+  std::vector<expr> at;  // the subscripts that stand for c, ...
 };
 maximum_match match_maximum(const formula_operator& op, const expr& x, const expr& top);
 
