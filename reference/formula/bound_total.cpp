@@ -58,8 +58,6 @@ void bound_algebra::total::add_to_sum(const value& t) {
     positive_ += std::fmax(t.v + t.r + t.e, 0);
     negative_ += std::fmax(t.r + t.e - t.v, 0);
     if (t.v != 0 || t.r + t.e > 0) ++nonzero_;  // adding 0 rounds nothing
-    const factors f = factors_of(t);
-    factors_ = {factors_.large + f.large, std::fmin(factors_.small, f.small), factors_.losses + f.losses};
     if (a_->c_.of.exact && t.v != 0) lowest_bit_ = std::min(lowest_bit_, lowest_bit(t.v));
   } else if (t.is_beyond()) {
     (t.v > 0 ? beyond_plus_ : beyond_minus_) += t.r;
@@ -68,6 +66,9 @@ void bound_algebra::total::add_to_sum(const value& t) {
     special_ += t.v;
     has_special_ = true;
   }
+  const factors f = factors_of(t);
+  factors_ = {factors_.large + f.large, std::fmin(factors_.small, f.small), factors_.losses + f.losses,
+              std::fmax(factors_.most, f.most), factors_.has_signs || f.has_signs || !(t.size() - 2 * t.r > t.e)};
   all_positive_ = all_positive_ && t.low >= 0;
   greatest_low_ = std::fmax(greatest_low_, t.low);
 }
@@ -75,7 +76,7 @@ void bound_algebra::total::add_to_sum(const value& t) {
 bool bound_algebra::total::add_products(const double* x, int64_t x_step, const double* z, int64_t z_step, int64_t n) {
   const allowance& c = a_->c_;
   if (c.of.exact || c.of.format != number_type::f32) return false;
-  double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0, large = 0, small = 1;
+  double sum = 0, correction = 0, sizes = 0, positive = 0, most = 0, large = 0, small = 1, most_large = 1;
   int64_t nonzero = 0;
   bool is_inexact = false, underflows = false;
   for (int64_t i = 0; i < n; ++i) {
@@ -90,7 +91,9 @@ bool bound_algebra::total::add_products(const double* x, int64_t x_step, const d
     underflows |= p == 0 && x[i * x_step] != 0 && z[i * z_step] != 0;
     most = std::fmax(most, size);
     const double left = std::fabs(x[i * x_step]), right = std::fabs(z[i * z_step]);
-    large += size > 0 ? std::fmax(left, 1) * std::fmax(right, 1) : 0;
+    const double both = std::fmax(left, 1) * std::fmax(right, 1);
+    large += both;
+    most_large = std::fmax(most_large, both);
     small = std::fmin(small, size > 0 ? std::fmin(left, 1) * std::fmin(right, 1) : 1);
   }
   // add() takes products that may overflow, or are infinite or NaN.
@@ -103,7 +106,7 @@ bool bound_algebra::total::add_products(const double* x, int64_t x_step, const d
   is_inexact_ = is_inexact;
   sizes_ = sizes;
   errors_ = errors;
-  factors_ = {large, small, large};
+  factors_ = {large, small, large, most_large, nonzero < n};
   positive_ = positive + errors;
   negative_ = sizes - positive + errors + sizes * 0x1p-40;
   all_positive_ = positive == sizes;  // no product is below 0, and rounding keeps that
@@ -136,10 +139,12 @@ bounded bound_algebra::total::sum_result() const {
     y.e = every_order_is_exact || nonzero_ == 0 ? errors_ : errors_ + gamma * (sizes_ + errors_);
     y.e = std::isnan(y.e) ? k_inf : y.e * inflation;
     if (all_positive_) y.low = greatest_low_;
-    // As one factor, a sum may be smaller than each of its terms.
-    const double least = std::fmax(std::fabs(y.v) - y.r - y.e, 0);
-    y.product_of = {factors_.large * inflation, std::fmin(factors_.small, least), factors_.losses * inflation};
   }
+  // As one factor, a sum may be smaller than each of its terms.
+  const double least = y.is_finite() ? std::fmax(std::fabs(y.v) - y.r - y.e, 0) : 1;
+  y.product_of = {factors_.large * inflation, std::fmin(factors_.small, least), factors_.losses * inflation,
+                  std::fmax(factors_.most, (sizes_ + errors_) * (1 + gamma) * inflation),
+                  factors_.has_signs || (positive_ > 0 && negative_ > 0) || has_special_};
   if (is_free_) y.e = k_inf;
   y.s |= specials_;
   // A partial sum may overflow whatever the sum is.
@@ -190,7 +195,7 @@ bounded bound_algebra::total::product_result() const {
   y.low = all_positive_ ? 0 : -k_inf;
   if (is_free_) y.e = k_inf;
   if (!y.is_finite()) return y;
-  if (!has_zero_) y.product_of = {large_, small_, n * large_};
+  y.product_of = has_zero_ ? factors{large_, 1, 0, large_} : factors{large_, small_, n * large_, large_};
   // Higham, lemma 3.1, and the loss of a subnormal partial product times the factors after it.
   const double rest = std::fmax(std::fabs(y.v) - y.r, 0);
   y.e = grown_ * (1 + c.roundings(std::fmax(n - 1, 0) * (1 + c.of.slack))) - rest;

@@ -162,9 +162,7 @@ bounded bound_algebra::quotient(const value& a, const value& b) const {
     return y;
   }
   y.e = (a.e + (magnitude + y.r) * b.e) / margin;
-  // The divisor as a whole is one factor. Its reciprocal may be rounded to a subnormal, too.
-  const double inverse = std::fmax(1 / margin * reference::k_inflate, 1);
-  y.product_of = joined(factors_of(a), {inverse, std::fmin(1 / (b.size() + b.e), 1) * (1 - 0x1p-50), inverse});
+  y.product_of = joined(factors_of(a), reciprocal_of(b));
   double absolute = lost(y.product_of, a.product_of.large > 0);
   if (c_.of.division > 1) {
     // A product with the reciprocal, which may be subnormal or overflow.
@@ -285,6 +283,7 @@ bounded bound_algebra::power(const value& a, int k) const {
       y.high = k_inf;
       y.product_of = factors_of(a);
       for (int i = 1; i < k; ++i) y.product_of = joined(y.product_of, factors_of(a));
+      if (a.product_of.large > 0) overflow_between(y);
       if (c_.of.exact && y.r == 0 && y.e == 0 && holds(c_.of.format, y.v)) return y;
       const double absolute = std::fmax((n - 1) * c_.eta / 2, lost(y.product_of, a.product_of.large > 0));
       round(y, c_.roundings(n - 1 + c_.of.slack), absolute);
@@ -320,6 +319,8 @@ bounded bound_algebra::stored(const value& a, number_type t) const {
   y.e = (a.e + u * size + (size > 0 ? std::ldexp(0.5, f.min_exponent) : 0)) * reference::k_inflate;
   const double omega = overflow_of(t);
   if (has_8_bits(t) && (y.upper() >= omega || y.lower() <= -omega)) return without_bound(y);
+  y.product_of.large *= 1 + 2 * u;
+  y.product_of.most *= 1 + 2 * u;
   y.low = std::fmin(y.low, round_to_type(t, y.low));
   y.high = std::fmax(y.high, round_to_type(t, y.high));
   if (y.upper() >= omega) y.s |= plus_infinity;
@@ -393,7 +394,8 @@ bounded bound_algebra::choose(const truth& t, const value& then, const value& ot
   y.low = std::fmin(a.low, b.low);
   y.high = std::fmax(a.high, b.high);
   const factors p = factors_of(a), q = factors_of(b);
-  y.product_of = {std::fmax(p.large, q.large), std::fmin(p.small, q.small), std::fmax(p.losses, q.losses)};
+  y.product_of = {std::fmax(p.large, q.large), std::fmin(p.small, q.small), std::fmax(p.losses, q.losses),
+                  std::fmax(p.most, q.most), p.has_signs || q.has_signs};
   if (a.is_finite() && b.is_finite()) {
     const double gap = std::fabs(a.v - b.v) + a.r + b.r;
     if (!t.exact_is_sure) y.r = (gap + a.r) * reference::k_inflate;

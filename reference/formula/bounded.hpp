@@ -23,9 +23,11 @@ enum special : uint8_t { plus_infinity = 1, minus_infinity = 2, not_a_number = 4
 // The factors of a product, or of all terms of a sum. A kernel may multiply them in another order, divide early, and do
 // both to each term. A rounding to a subnormal is then off by half an eta times the factors that follow.
 struct factors {
-  double large = 0;   // at least the size of any product of some of the factors; 0: the value is one factor itself
-  double small = 1;   // at most that size
+  double large = 0;   // at least any product of some of the factors, added over the terms; 0: the value is one factor
+  double small = 1;   // at most any such product
   double losses = 0;  // of all roundings together, in units of eta / 2
+  double most = 0;    // at least any such product of one term, and any sum of whole terms
+  bool has_signs = false;  // terms of a sum may be 0, or of both signs: their products with Inf may add up to NaN
 };
 
 // One intermediate value. Four cases:
@@ -49,6 +51,7 @@ struct bounded {
   bool is_special() const { return r == 0 && !(std::fabs(v) < k_inf); }
   bool is_beyond() const { return r > 0 && std::fabs(v) == k_inf; }
   bool is_unknown() const { return r == k_inf; }
+  bool may_be_infinite() const { return std::fabs(v) == k_inf || (s & (plus_infinity | minus_infinity)) != 0; }
   double size() const { return std::fabs(v) + r; }  // upper bound of the exact value's size, if it is finite
   bool is_exact() const { return e == 0 && r == 0 && s == 0; }
   // Ends of the finite computed values, if the exact value is finite.
@@ -101,9 +104,9 @@ class bound_algebra {
       value y = what == code::form::multiply ? product(a, b, are_same)
                 : what == code::form::divide ? quotient(a, b)
                                              : sum(what, a, b);
-      if (std::fabs(y.v) + y.r < k_inf) return y;
+      if (std::fabs(y.v) + y.r < k_inf) return in_other_orders(what, y, a, b);
     }
-    return binary_of_specials(what, a, b, are_same);
+    return in_other_orders(what, binary_of_specials(what, a, b, are_same), a, b);
   }
   value power(const value& a, int k) const;
   value call(function f, const value& a) const;
@@ -182,6 +185,8 @@ class bound_algebra {
   void round(value& y, double relative, double absolute) const;
   double lost(const factors& of, bool is_more) const;
   void keep_sign(value& y, const value& a, const value& b) const;
+  void overflow_between(value& y) const;
+  value in_other_orders(code::form what, value y, const value& a, const value& b) const;
   void overflow(value& y) const;
   template <class F>
   void spill(value& y, F f, const value& a) const;
@@ -200,21 +205,52 @@ double apply_in_double(function f, double x);
 inline factors factors_of(const bounded& a) {
   if (a.product_of.large > 0) return a.product_of;
   const double most = a.size() + a.e;
-  if (!(most > 0)) return {};
-  return {std::fmax(most, 1), std::fmin(std::fmax(std::fabs(a.v) - a.r - a.e, 0), 1), 0};
+  if (!a.is_finite() || !(most > 0)) return {1, 1, 0, 1};
+  return {std::fmax(most, 1), std::fmin(std::fmax(std::fabs(a.v) - a.r - a.e, 0), 1), 0, std::fmax(most, 1)};
+}
+
+// A divisor as a whole is one factor, its reciprocal, which may be rounded to a subnormal, too.
+inline factors reciprocal_of(const bounded& b) {
+  const double least = std::fmax(std::fabs(b.v) - (b.r + b.e) * reference::k_inflate, b.low);
+  if (!b.is_finite() || !(least > 0)) return {1, 1, 0, 1};
+  const double inverse = std::fmax(1 / least * reference::k_inflate, 1);
+  return {inverse, std::fmin(1 / (b.size() + b.e), 1) * (1 - 0x1p-50), inverse, inverse};
 }
 
 // The factors of a product of two values.
 inline factors joined(const factors& p, const factors& q) {
-  if (p.large == 0 || q.large == 0) return {};
   const double large = p.large * q.large * reference::k_inflate;
-  return {large, p.small * q.small, (p.losses * q.large + q.losses * p.large) * reference::k_inflate + large};
+  return {large, p.small * q.small, (p.losses * q.large + q.losses * p.large) * reference::k_inflate + large,
+          p.most * q.most * reference::k_inflate, p.has_signs || q.has_signs};
 }
 
 // The absolute error of a product of these factors; if `is_more`, of more than two.
 inline double bound_algebra::lost(const factors& of, bool is_more) const {
   const bool may_be_subnormal = of.small < std::ldexp(c_.eta, range_of(c_.of.format).digits);
   return c_.eta / 2 * (is_more && may_be_subnormal && c_.of.slack > 0 ? std::fmax(of.losses, 1) : 1);
+}
+
+// A partial product may be infinite in one order of the factors and not in others, and 0 beside an infinite factor.
+inline void bound_algebra::overflow_between(value& y) const {
+  if (c_.of.slack == 0) return;
+  if (y.product_of.most >= c_.omega) {
+    y.s = any_special;
+  } else if (y.may_be_infinite() && y.product_of.small < c_.eta) {
+    y.s |= not_a_number;
+  }
+  if (c_.of.overflow_free && y.s != 0) y.e = k_inf;
+}
+
+inline bounded bound_algebra::in_other_orders(code::form what, value y, const value& a, const value& b) const {
+  const bool is_product = what == code::form::multiply;
+  if (!is_product && what != code::form::divide) return y;
+  if (y.product_of.large == 0) y.product_of = joined(factors_of(a), is_product ? factors_of(b) : reciprocal_of(b));
+  const bool is_infinite = is_product ? b.may_be_infinite() : b.lower() <= 0 && b.upper() >= 0;
+  const bool may_cancel =
+      (a.product_of.has_signs && is_infinite) || (is_product && b.product_of.has_signs && a.may_be_infinite());
+  if (may_cancel && c_.of.slack > 0) y.s |= not_a_number;
+  if (a.product_of.large > 0 || (is_product && b.product_of.large > 0)) overflow_between(y);
+  return y;
 }
 
 // A product's or quotient's rounding keeps the sign, also where it underflows.
@@ -237,6 +273,7 @@ inline bounded bound_algebra::product(const value& a, const value& b, bool are_s
   y.e = x * b.e + (z + b.e) * a.e;
   if (are_same || (a.low >= 0 && b.low >= 0)) y.low = 0;
   y.product_of = joined(factors_of(a), factors_of(b));
+  if (y.v == 0 && y.r + y.e == 0) y.product_of.losses = 0, y.product_of.small = 1;  // 0 loses nothing
   if (c_.of.exact && y.r == 0 && y.e == 0 && holds(c_.of.format, y.v)) return y;
   round(y, c_.one, lost(y.product_of, a.product_of.large + b.product_of.large > 0));
   keep_sign(y, a, b);
