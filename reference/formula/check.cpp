@@ -52,6 +52,20 @@ class checker {
           fail(file_, t.where, t.name + ": it has " + std::to_string(t.shape.size()) + " dimensions, at most 8");
   }
 
+  // Throws if tensors have the extent in sums and products alone, such as x[2 * half].
+  void given_by_a_call(const std::string& name) const {
+    const tensor* user = nullptr;
+    for (const auto* list : {&op_.inputs, &op_.outputs})
+      for (const tensor& t : *list)
+        for (const expr& e : t.shape) {
+          if (e->what == kind::name && e->text == name) return;
+          if (!user && mentions(e, name)) user = &t;
+        }
+    if (user)
+      fail(file_, user->where,
+           name + ": no dimension is this extent alone, so a call cannot give it; write two dimensions for a product");
+  }
+
   // A name that means nothing else is a free extent.
   void shapes() {
     for (const std::string& name : op_.free_extents()) known_.emplace(name, "an extent");
@@ -61,6 +75,7 @@ class checker {
         if (t.of) extent(t.of);
       }
     for (const derived_extent& d : op_.derived) extent(d.value);
+    for (const std::string& name : op_.free_extents()) given_by_a_call(name);
     std::set<std::string_view> before;
     for (const derived_extent& d : op_.derived) {
       for (const derived_extent& other : op_.derived)

@@ -124,6 +124,19 @@ TEST(FormulaText, ExtentsFollowFromLoneSubscripts) {
   EXPECT_EQ(op.free_extents(), (std::vector<std::string>{"rows", "cols"}));
 }
 
+TEST(FormulaErrors, AnExtentThatNoCallGivesIsRefused) {
+  const std::string line = " -> y[n]\n  y[i] = x[i, 0]\n";
+  EXPECT_NO_THROW(parse_file("operator f(x[n, 2 * d], w[d])" + line));
+  try {
+    parse_file("operator f(x[n, 2 * d])" + line, "f.op");
+    ADD_FAILURE();
+  } catch (const formula_error& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "f.op:1:12: d: no dimension is this extent alone, so a call cannot give it; write two dimensions for a "
+              "product");
+  }
+}
+
 TEST(FormulaErrors, PointAtLineAndColumnAndNameWhatIsAllowed) {
   const std::pair<const char*, const char*> errors[] = {
       {"y[r, c] = x[r, c] +", "f.op:2:20: expected a value, found the end of the line"},
