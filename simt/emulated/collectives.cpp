@@ -178,8 +178,8 @@ int block_barrier(int predicate, reduction r, const call_site& site) {
   block_state& b = *self.home;
   check_stack(self);
   if (b.arrived == 0) {
-    b.barrier_site = site;
-  } else if (!same_line(b.barrier_site, site)) {
+    b.barrier_site = r == reduction::none ? call_site{} : site;
+  } else if (r != reduction::none && b.barrier_site.line != 0 && !same_line(b.barrier_site, site)) {
     fail("divergence", [&] {
       return describe(self) + " is at the barrier of " + describe(site) +
              " while others of its block wait at that of " + describe(b.barrier_site);

@@ -6,7 +6,9 @@
 namespace simt {
 inline namespace emu {
 
-enum class reduction : uint8_t { any, all, count };
+enum class reduction : uint8_t { any, all, count, none };
+// Its threads are at one line, except at PTX's bar.sync (`none`): CUDA C++ forbids __syncthreads() in branches that
+// only some threads take, PTX identifies a barrier by its number alone.
 int block_barrier(int predicate, reduction r, const call_site& site);
 
 enum class warp_op : uint8_t {

@@ -108,10 +108,12 @@ inline unsigned linear_thread() {
 }
 inline unsigned warp() { return linear_thread() / 32; }
 inline unsigned warps() { return (threads_of_block() + 31) / 32; }
-// Without a count, or with the whole block's: of barrier 0 it is __syncthreads.
+// Without a count, or with the whole block's, barrier 0 is the one of __syncthreads.
 inline void block_barrier(int id, unsigned count, SIMT_SITE) {
-  if (id == 0 && (count == 0 || count == threads_of_block())) return __syncthreads(site);
-  named_barrier_sync(id & 15, count == 0 ? warps() * 32 : count, site);
+  if (id == 0 && (count == 0 || count == threads_of_block()))
+    block_barrier(0, reduction::none, site);
+  else
+    named_barrier_sync(id & 15, count == 0 ? warps() * 32 : count, site);
 }
 inline void block_arrive(int id, unsigned count, SIMT_SITE) { named_barrier_arrive(id & 15, count, site); }
 inline void arrive(char* p, unsigned count, barrier_order order, SIMT_SITE) {

@@ -64,6 +64,22 @@ __global__ void warp(const float*, float* y) {
   y[t] = v == 32 * (t / 32 * 32) + 496 && odd == 0xaaaaaaaau && count == 1;
 }
 
+// The halves of the block meet at two lines, at a barrier whose number one half has in a register.
+__global__ void barrier(const float*, float* y) {
+  __shared__ float s[k_threads];
+  const int t = threadIdx.x;
+  s[t] = 1;
+  if (t < k_threads / 2)
+    asm volatile("bar.sync 0;" ::: "memory");
+  else
+#ifdef OTHER_BARRIER
+    asm volatile("bar.sync %0;" ::"r"(t / k_threads + 1) : "memory");
+#else
+    asm volatile("bar.sync %0;" ::"r"(t / k_threads) : "memory");
+#endif
+  y[t] = s[k_threads - 1 - t];
+}
+
 __global__ void cp_async(const float* x, float* y) {
   __shared__ __align__(16) float s[4 * k_threads];
   const int t = threadIdx.x;
@@ -193,8 +209,8 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*kernel)(const float*, float*);
-  } modes[] = {{"scalar", scalar}, {"memory", memory}, {"warp", warp},  {"cp-async", cp_async},
-               {"bulk", bulk},     {"mma", mma},       {"wgmma", wgmma}};
+  } modes[] = {{"scalar", scalar},     {"memory", memory}, {"warp", warp}, {"barrier", barrier},
+               {"cp-async", cp_async}, {"bulk", bulk},     {"mma", mma},   {"wgmma", wgmma}};
   for (const auto& mode : modes) {
     if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
     float host[k_values], *x = nullptr, *y = nullptr;
