@@ -1,6 +1,6 @@
-"""Litmus tests of PTX's memory model (Dat3M's format) as one CUDA program: a kernel for each test, which the program's
-argument selects. A thread of a test is lane 0 of a warp; the other lanes take part in its barriers. The program returns
-1 if the run ended in the outcome that the test asks about."""
+"""Litmus tests of PTX's memory model (Dat3M's format) as CUDA programs. A thread of a test is lane 0 of a warp; the
+other lanes take its branches and part in its barriers. A program returns 1 if the run ended in the outcome that the
+test asks about."""
 
 import csv
 import re
@@ -15,6 +15,7 @@ static int run(void (*kernel)(int*), int blocks, int threads) {
   cudaMemcpy(words, p, sizeof words, cudaMemcpyDeviceToHost);
   return cudaFree(p);
 }
+__device__ int of_lane_0(int value) { return __shfl_sync(~0u, value, 0); }
 """
 CONDITION = re.compile(r"^\s*(~?exists|forall)\b\s*(.*)", re.M | re.S)
 REGISTERS = 32  # the first word of the registers' final values
@@ -28,17 +29,31 @@ def asm(text, outputs="", inputs=""):
     return f'asm volatile("{text};" : {outputs} : {inputs} : "memory");'
 
 
-def instruction(line, places):
-    """The statement of an instruction of lane 0."""
+def parts_of(line):
     word, _, rest = line.partition(" ")
-    operands = [o.strip() for o in rest.split(",")] if rest else []
-    inputs = ", ".join(f'"l"(m + {places[o]})' if o in places else f'"r"({o})' for o in operands[1:])
+    return word, [o.strip() for o in rest.split(",")] if rest else []
+
+
+def of_warp(line):
+    """The statement of an instruction that all lanes execute; None: lane 0 does."""
+    word, operands = parts_of(line)
     if word.endswith(":"):
         return word + ";"
     if word == "goto":
         return f"goto {operands[0]};"
     if word in ("bne", "beq"):
-        return f"if ({operands[0]} {'!' if word == 'bne' else '='}= {operands[1]}) goto {operands[2]};"
+        return f"if (of_lane_0({operands[0]} {'!' if word == 'bne' else '='}= {operands[1]})) goto {operands[2]};"
+    if word == "bar.cta.sync":  # instance, barrier, threads
+        name = f"of_lane_0({operands[min(1, len(operands) - 1)]})"
+        threads = f', "r"(32 * {operands[2]})' if len(operands) > 2 else ""
+        return asm("bar.sync %0" + (", %1" if threads else ""), "", f'"r"({name}){threads}')
+    return None
+
+
+def of_thread(line, places):
+    """The statement of an instruction of lane 0."""
+    word, operands = parts_of(line)
+    inputs = ", ".join(f'"l"(m + {places[o]})' if o in places else f'"r"({o})' for o in operands[1:])
     if word == "add":
         return f"{operands[0]} = {operands[1]} + {operands[2]};"
     if word == "ld" and operands[1] not in places:
@@ -63,22 +78,8 @@ def instruction(line, places):
 
 
 def body_of(lines, places):
-    """The statements of a thread. Lane 0 runs all of them, the other lanes only the barriers."""
-    text, is_open = "", False
-    for line in lines:
-        found = re.fullmatch(r"bar\.cta\.sync (.*)", line)
-        if found:
-            numbers = [n.strip() for n in found[1].split(",")]  # instance, barrier, threads
-            name = f"__shfl_sync(~0u, {numbers[min(1, len(numbers) - 1)]}, 0)"
-            threads = f', "r"(32 * {numbers[2]})' if len(numbers) > 2 else ""
-            text += "}\n" if is_open else ""
-            text += asm("bar.sync %0" + (", %1" if threads else ""), "", f'"r"({name}){threads}') + "\n"
-            is_open = False
-            continue
-        text += "" if is_open else "if (lane == 0) {\n"
-        text += instruction(line, places) + "\n"
-        is_open = True
-    return text + ("}\n" if is_open else "")
+    """The statements of a thread."""
+    return "".join((of_warp(line) or f"if (lane == 0) {{ {of_thread(line, places)} }}") + "\n" for line in lines)
 
 
 def threads_of(text):
@@ -91,8 +92,8 @@ def threads_of(text):
     return [(int(p[1]), [row[i] for row in rows[1:] if i < len(row) and row[i]]) for i, p in enumerate(places)]
 
 
-def program_of(text, number):
-    """The kernel of a test, and the function that runs it and returns whether its condition holds."""
+def program_of(text):
+    """The program of a test."""
     text = re.sub(r"//.*", "", text)
     setup = [s.strip() for s in re.search(r"\{(.*?)\}", text, re.S)[1].split(";") if s.strip()]
     if any(s.count("=") != 1 for s in setup):
@@ -127,24 +128,19 @@ def program_of(text, number):
     values = "".join(f"words[{places[n]}] = {v};\n" for n, v in start.items() if n in places)
     holds = f"({sentence})" if kind.endswith("exists") else f"!({sentence})"
     blocks = max(block for block, _ in threads) + 1
-    return f"__global__ void test{number}(int* m) {{\nconst unsigned lane = threadIdx.x % 32;\n{cases}}}\n" \
-           f"static bool ask{number}() {{\n{values}run(test{number}, {blocks}, {32 * width});\n" \
-           f"return {holds};\n}}\n"
+    return f"{HEAD}__global__ void test(int* m) {{\nconst unsigned lane = threadIdx.x % 32;\n{cases}}}\n" \
+           f"int main() {{\n{values}run(test, {blocks}, {32 * width});\nreturn {holds};\n}}\n"
 
 
 def tests_of(folder):
-    """(program, [(name, number, whether the model allows the outcome that the test asks about)], refused names)."""
+    """(name, program, whether the model allows the outcome that the test asks about) of each test."""
     with open(folder / "dartagnan/src/test/resources/PTXv7_5-expected.csv", encoding="utf-8") as f:
         labels = [(name, word == "1") for name, word in csv.reader(f)]
-    text, tests, refused = HEAD, [], {}
     for name, is_true in labels:
         source = (folder / name).read_text()
         try:
-            text += program_of(source, len(tests))
-        except NotTranslated as e:
-            refused[name] = str(e)
+            program = program_of(source)
+        except NotTranslated:
             continue
         is_exists = CONDITION.search(re.sub(r"//.*", "", source))[1] == "exists"
-        tests.append((name.removeprefix("litmus/PTX/").removesuffix(".litmus"), len(tests), is_true == is_exists))
-    chosen = "".join(f"case {k}: return ask{k}();\n" for _, k, _ in tests)
-    return text + f"int main(int, char** argv) {{\nswitch (atoi(argv[1])) {{\n{chosen}}}\n}}\n", tests, refused
+        yield name.removeprefix("litmus/PTX/").removesuffix(".litmus"), program, is_true == is_exists

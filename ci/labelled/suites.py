@@ -192,9 +192,8 @@ def dat3m(folder):
     and progress, which the emulated device or the labels do not cover."""
     if not (folder / "litmus" / "PTX").is_dir():
         return
-    program, tests, _ = litmus.tests_of(folder)
-    for name, number, allowed in tests:
-        yield Code(name, program, inputs=[[str(number)]], allowed=allowed)
+    for name, program, allowed in litmus.tests_of(folder):
+        yield Code(name, program, allowed=allowed)
 
 
 # Disagreements with labels, judged by reading: a pattern of codes -> the outcome (scores.py), and why.

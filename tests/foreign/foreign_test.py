@@ -332,16 +332,18 @@ class Foreign(unittest.TestCase):
 
     def test_litmus_tests_are_compared_with_the_model(self):
         test = ("PTX t\n{\nx=0;\nP0:r0=0;\n}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
-                " ld.acquire.cta r0, x | atom.relaxed.gpu.sub r1, x, 2 ;\n bar.cta.sync 1 | bar.cta.sync 0, 1 ;\n"
+                " ld.acquire.cta r0, x | atom.relaxed.gpu.sub r1, x, 2 ;\n LC0: | ;\n bne r0, 1, LC0 | ;\n"
+                " bar.cta.sync 1 | bar.cta.sync 0, 1 ;\n"
                 "exists (P0:r0 = 1 /\\ x == 2)\n")
-        names = ["same", "lacks", "forbidden", "open", "racy", "hung"]  # as the command below answers to 0, 1, ...
-        for name in names:
-            self.write(f"dat3m/litmus/PTX/{name}.litmus", test)
+        names = ["same", "lacks", "forbidden", "open", "racy", "hung"]  # as the command below answers to x = 0, 1, ...
+        for i, name in enumerate(names):
+            self.write(f"dat3m/litmus/PTX/{name}.litmus", test.replace("x=0;", f"x={i};"))
         self.write("dat3m/litmus/PTX/proxies.litmus", test.replace("x=0;", "s @ texture aliases x;"))
         labels = [f"litmus/PTX/{n}.litmus,{int(n in ('lacks', 'open'))}\n" for n in [*names, "proxies"]]
         self.write("dat3m/dartagnan/src/test/resources/PTXv7_5-expected.csv", "".join(labels))
-        self.write("command", "#!/usr/bin/env python3\nimport json, shutil, sys\nnumber = int(sys.argv[-1])\n"
-                   f"shutil.copy('code.cu', {self.path('all.cu')!r})\n"
+        self.write("command", "#!/usr/bin/env python3\nimport json, re, shutil, sys\n"
+                   "number = int(re.search(r'words.0. = (.)', open('code.cu').read())[1])\n"
+                   f"shutil.copy('code.cu', {self.path('last.cu')!r})\n"
                    "kinds = {2: ['error_return'], 4: ['race'], 5: ['deadlock']}.get(number, [])\n"
                    "run = {'findings': [{'kind': k, 'text': ''} for k in kinds], 'every_schedule': number < 2,\n"
                    "       'exit_status': int(number in (2, 5))}\n"
@@ -353,11 +355,12 @@ class Foreign(unittest.TestCase):
         self.assertIn("| dat3m | 6 | 2 | 1 | 1 | 1 |", done.stdout)
         self.assertIn("missed: lacks: new", done.stdout)
         self.assertIn("false: forbidden: new", done.stdout)
-        with open(self.path("all.cu")) as f:
+        with open(self.path("last.cu")) as f:
             program = f.read()
         self.assertIn('asm volatile("ld.acquire.cta.global.s32 %0, [%1];" : "=r"(r0) : "l"(m + 0)', program)
         self.assertIn('atom.relaxed.gpu.global.add.s32 %0, [%1], %2;" : "=r"(r1) : "l"(m + 0), "r"(-(2))', program)
-        self.assertEqual(program.count('asm volatile("bar.sync %0;" :  : "r"(__shfl_sync(~0u, 1, 0))'), 12)
+        self.assertIn('LC0_0:;\nif (of_lane_0(r0 != 1)) goto LC0_0;', program)
+        self.assertEqual(program.count('\nasm volatile("bar.sync %0;" :  : "r"(of_lane_0(1))'), 2)
         self.assertIn("return ((words[32] == 1 && words[0] == 2));", program)
 
 
