@@ -205,8 +205,6 @@ JUDGED = {
     "gpuverify": {
         r"^(loop_unwind|memcpy/|curand_tests/fail/init_race)": ("missed", SAME_VALUE),
         r"^memset/unhandled_varlen": ("missed", "it writes a local variable and places that no threads share"),
-        r"^pointeranalysistests/testbasicaliasing":
-            ("missed", "it ends before its race, at a write outside a local array: a true miss"),
         r"^warpsync/": ("false", "it is right for warps in lockstep only, which CUDA does not promise"),
         r"^(argument_promotion|memcpy_simplification/global_passed_to_call)":
             ("refused", "a texture reference, which CUDA 12 no longer has"),

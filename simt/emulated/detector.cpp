@@ -519,12 +519,14 @@ struct checked_access {
   uint8_t kind;  // 0 load, 1 store; others name a place without an access
 };
 
-[[noreturn]] void report_past_local(const checked_access& access, const void* pc) {
-  fail("out_of_bounds", [&] {
+void report_past_local(const checked_access& access, const void* pc) {
+  // The compiler made `access` a constant of the program.
+  const auto describe = [&access, thread = current->id, at = code_offset(pc)] {
     return (access.kind == 0 ? "read of a " : "write of a ") + std::string(access.type->name) + " by " +
-           describe_thread_id(current->id) + " at " + source_line(code_offset(pc)) +
+           describe_thread_id(thread) + " at " + source_line(at) +
            " outside of a local array or another object whose size is known";
-  });
+  };
+  if (!outlives("out_of_bounds", code_offset(pc), describe)) fail("out_of_bounds", describe);
 }
 
 }  // namespace
