@@ -74,8 +74,8 @@ struct pending_store {
   unsigned bytes;
   uint32_t group;
   bool is_done;
-  uint32_t reader, writer;                  // race flavour: the names under which it accesses memory
-  std::shared_ptr<const tensor_tile> tile;  // nullptr: neighbouring bytes
+  uint32_t reader, writer;                   // race flavour: the names under which it accesses memory
+  local_shared_ptr<const tensor_tile> tile;  // nullptr: neighbouring bytes
 };
 
 // Registers of a thread's products, in flight or done since: accumulators, or a fragment of A, which is only read.
@@ -102,6 +102,7 @@ struct warpgroup_state {
 
 struct named_barrier_state {
   unsigned expected = 0, arrived = 0;
+  unsigned threads = 0;  // that have arrived
   uint64_t phase = 0;
   call_site site;
   phase_clock known;
@@ -390,6 +391,7 @@ void check_shared_canaries(const block_state& b);
 
 // Collectives (collectives.cpp).
 void thread_exited(thread& t);
+void named_barriers_lose_thread(block_state& b);
 
 // Operations on matrices (tensor.cpp).
 void complete_matrix_op(thread* lanes, uint32_t present);

@@ -31,7 +31,7 @@ struct flight {
   unsigned bytes;
   mbarrier* barrier;
   uint32_t id;                                   // race flavour: the name under which it accesses memory
-  std::shared_ptr<const tensor_tile> tile = {};  // nullptr: neighbouring bytes
+  local_shared_ptr<const tensor_tile> tile = {};  // nullptr: neighbouring bytes
   uint64_t phase = 0;                            // of the barrier when the copy was started
 };
 void start_flight(flight f);

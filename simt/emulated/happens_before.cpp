@@ -294,7 +294,7 @@ void hb_fence(thread& t, memory_scope scope, fence_order order) {
     if (const auto& passed = t.home->passed.acquirable[s]) k.known.join(*passed);
     k.passed.acquirable[s].reset();
   }
-  const auto released = std::make_shared<vector_clock>(snapshot(t));
+  const auto released = make_local_shared<vector_clock>(snapshot(t));
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
     k.released[s] = released;
     if (sequential) k.passed.released[s] = released;
@@ -405,7 +405,7 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
       if (wide.what != nullptr) w.gathered.join(*wide.what);
   }
   if (w.last != nullptr) w.gathered.join(*w.last);
-  w.last = std::make_shared<vector_clock>(w.gathered);
+  w.last = make_local_shared<vector_clock>(w.gathered);
   w.gathered.clear();
   w.is_partial = false;
 }
@@ -423,7 +423,7 @@ void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barri
 }
 
 static void complete(vector_clock& gathered, shared_clock& to) {
-  auto complete = std::make_shared<vector_clock>(std::move(gathered));
+  auto complete = make_local_shared<vector_clock>(std::move(gathered));
   if (to != nullptr) complete->join(*to);
   to = std::move(complete);
   gathered.clear();

@@ -32,8 +32,8 @@ const tensor_map& checked_map(const tensor_map* map, unsigned rank, const tensor
   });
 }
 
-std::shared_ptr<tensor_tile> tile_of(const tensor_map& map, const tensor_coordinates& at, const void* tile) {
-  auto t = std::make_shared<tensor_tile>();
+local_shared_ptr<tensor_tile> tile_of(const tensor_map& map, const tensor_coordinates& at, const void* tile) {
+  auto t = make_local_shared<tensor_tile>();
   t->type = map.type;
   t->pattern = map.pattern;
   t->fills_with_nan = map.fills_with_nan;
@@ -62,7 +62,7 @@ void places_of(const tensor_tile& t, const tensor_map& map, bool outside_too, co
       chunks(t, p, [&](uint32_t offset, uint32_t, uint32_t bytes) { visit(offset, bytes); });
 }
 
-void start_load(const std::shared_ptr<tensor_tile>& tile, const tensor_map& map, char* to, mbarrier* on,
+void start_load(const local_shared_ptr<tensor_tile>& tile, const tensor_map& map, char* to, mbarrier* on,
                 bool is_multicast, const void* pc) {
   thread& self = *current;
   places_of(*tile, map, true,
@@ -77,7 +77,7 @@ void start_load(const std::shared_ptr<tensor_tile>& tile, const tensor_map& map,
 }
 
 // A store or reduction: the names under which it reads shared and writes global memory.
-void start_tile_store(std::shared_ptr<tensor_tile> tile, const void* source, uint32_t reader, const void* pc) {
+void start_tile_store(local_shared_ptr<tensor_tile> tile, const void* source, uint32_t reader, const void* pc) {
   thread& self = *current;
   const uint32_t writer = hb_name_agent(self, agent_kind::copy);
   const bool reduces = tile->reduction != tensor_reduction::none;
@@ -193,7 +193,7 @@ void bulk_reduce(void* destination, const void* source, unsigned bytes, tensor_e
              " bytes, allowed are multiples of 16, at " + describe(site);
     });
   }
-  auto tile = std::make_shared<tensor_tile>();
+  auto tile = make_local_shared<tensor_tile>();
   tile->type = type;
   tile->reduction = how;
   tile->pieces = {{0, static_cast<char*>(destination), bytes}};

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/smart_ptr/local_shared_ptr.hpp>
+#include <boost/smart_ptr/make_local_shared_object.hpp>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace simt {
@@ -107,8 +108,12 @@ class vector_clock {
   std::vector<entry> entries_;
 };
 
+// No std::shared_ptr: a program has instrumented instances of its functions, and the linker may call them from here.
+using boost::local_shared_ptr;
+using boost::make_local_shared;
+
 // A shared clock does not change.
-using shared_clock = std::shared_ptr<vector_clock>;
+using shared_clock = local_shared_ptr<vector_clock>;
 
 inline void join(shared_clock& to, const shared_clock& other) {
   if (other == nullptr || to == other) return;
@@ -116,7 +121,7 @@ inline void join(shared_clock& to, const shared_clock& other) {
     to = other;
     return;
   }
-  if (to.use_count() > 1) to = std::make_shared<vector_clock>(*to);
+  if (to.local_use_count() > 1) to = make_local_shared<vector_clock>(*to);
   to->join(*other);
 }
 

@@ -25,7 +25,7 @@ struct warpgroup_product {
   matrix_descriptor a, b;
   bool accumulate, has_a_registers;
   call_site site;
-  std::shared_ptr<product_sum> sum;
+  local_shared_ptr<product_sum> sum;
   bool is_new_sum;
   uint32_t arrived = 0;
   std::vector<uint32_t> a_registers;  // 4 of each thread
@@ -38,7 +38,7 @@ struct thread_products {
   bool is_fenced = false;
   struct pending_sum {
     uint32_t* d;
-    std::shared_ptr<product_sum> sum;
+    local_shared_ptr<product_sum> sum;
     uint32_t group;  // of the last product
   };
   std::vector<pending_sum> in_flight;
@@ -277,11 +277,11 @@ void check_call(const thread& t, const thread_products& mine, bool has_a_registe
 
 // A product as its first thread calls it; one that goes on with a sum shares it.
 warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_descriptor a, matrix_descriptor b,
-                        bool accumulate, const call_site& site, std::shared_ptr<product_sum> sum) {
+                        bool accumulate, const call_site& site, local_shared_ptr<product_sum> sum) {
   const bool is_new = sum == nullptr;
   warpgroup_product p = {shape, a, b, accumulate, has_a_registers, site, std::move(sum), is_new, 0, {}};
   if (p.is_new_sum) {
-    p.sum = std::make_shared<product_sum>();
+    p.sum = make_local_shared<product_sum>();
     p.sum->n = shape.n;
     p.sum->registers = shape.registers();
     if (is_integer(shape.types.a))
