@@ -113,7 +113,7 @@ inline void block_barrier(int id, unsigned count, SIMT_SITE) {
   if (id == 0 && (count == 0 || count == threads_of_block()))
     block_barrier(0, reduction::none, site);
   else
-    named_barrier_sync(id & 15, count == 0 ? warps() * 32 : count, site);
+    named_barrier_sync(id & 15, count, site);
 }
 inline void block_arrive(int id, unsigned count, SIMT_SITE) { named_barrier_arrive(id & 15, count, site); }
 inline void arrive(char* p, unsigned count, barrier_order order, SIMT_SITE) {

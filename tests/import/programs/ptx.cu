@@ -77,6 +77,11 @@ __global__ void barrier(const float*, float* y) {
 #else
     asm volatile("bar.sync %0;" ::"r"(t / k_threads) : "memory");
 #endif
+  if (t < k_threads / 2) {
+    y[t] = s[k_threads - 1 - t];
+    return;
+  }
+  asm volatile("bar.sync 3;" ::: "memory");  // of the threads that have not exited
   y[t] = s[k_threads - 1 - t];
 }
 
