@@ -72,7 +72,7 @@ __global__ void barrier(const float*, float* y) {
   if (t < k_threads / 2)
     asm volatile("bar.sync 0;" ::: "memory");
   else
-#ifdef OTHER_BARRIER
+#ifdef OTHER
     asm volatile("bar.sync %0;" ::"r"(t / k_threads + 1) : "memory");
 #else
     asm volatile("bar.sync %0;" ::"r"(t / k_threads) : "memory");
