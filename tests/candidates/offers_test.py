@@ -15,30 +15,40 @@ if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).r
     print("WARPCHECK_SKIP: there is no NumPy (ci/requirements.txt)")
     sys.exit(0)
 
-# Of each operator, what a call may have beyond the plain one: the name of an optional tensor, or of a scalar with the
-# value that is usual; then the words of its traits.
+
+
+def value(name, usual, *words):
+    """An optional tensor (None) or a scalar with its usual value: its name, which calls have more than the plain one,
+    and the words of its traits."""
+    return name, f"given.get({name!r}, {usual!r}) != {usual!r}", list(words) or [name]
+
+
+# Rows with gaps between them, in which the rows of the output may lie.
+APART = ("ldx", "given['x'].shape[0] > 1 and given['x'].strides[0] > given['x'].shape[1]", ["ldx>cols", "y beside x"])
+EMPTY = ("empty", "0 in given['x'].shape", ["cols<1", "rows<1"])
+SHORT = ("short", "given['x'].shape[1] < 4", ["cols<"])
+
+# Of each operator, what a call may have beyond the plain one.
 FEATURES = {
-    "softmax": [("index", None, ["index"])],
-    "reduce": [("op", 0, ["op!=0", "op=1", "op=2"])],
-    "scan": [("kind", 0, ["kind!=0", "kind=1"])],
-    "argsort": [("order", 0, ["order!=0", "order=1"])],
-    "sigmoid": [("mu", 0, ["mu!=0"]), ("sigma", 1, ["sigma!=1"])],
+    "softmax": [value("index", None)],
+    "log_softmax": [APART, EMPTY, SHORT],
+    "logsumexp": [APART, EMPTY, SHORT],
+    "argmax": [APART, EMPTY, SHORT],
+    "reduce": [value("op", 0, "op!=0", "op=1", "op=2")],
+    "scan": [value("kind", 0, "kind!=0", "kind=1")],
+    "argsort": [value("order", 0, "order!=0", "order=1")],
+    "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1")],
     "matmul": [
-        ("bias", None, ["bias"]),
-        ("c_in", None, ["c_in", "beta!=0"]),
-        ("ta", 0, ["ta=yes"]),
-        ("alpha", 1, ["alpha!=1"]),
-        ("sigmoid", 0, ["sigmoid!=0", "sigmoid=1"]),
-        ("rows_alone", 0, ["rows_alone!=0", "rows_alone=1"]),
+        value("bias", None),
+        value("c_in", None, "c_in", "beta!=0"),
+        value("ta", 0, "ta=yes"),
+        value("alpha", 1, "alpha!=1"),
+        value("sigmoid", 0, "sigmoid!=0", "sigmoid=1"),
+        value("rows_alone", 0, "rows_alone!=0", "rows_alone=1"),
     ],
-    "histogram": [("stage", 0, ["gh", "stage"]), ("rows", None, ["rows"])],
-    "best_split": [
-        ("in_value", None, ["in_value"]),
-        ("extra_trees", 0, ["extra_trees"]),
-        ("path_smooth", 0, ["path_smooth"]),
-        ("lambda_l1", 0, ["lambda_l1"]),
-    ],
-    "gru": [(name, None, [name]) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")],
+    "histogram": [value("stage", 0, "gh", "stage"), value("rows", None)],
+    "best_split": [value("in_value", None), *(value(n, 0) for n in ("extra_trees", "path_smooth", "lambda_l1"))],
+    "gru": [value(name, None) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")],
 }
 FEATURES = {op: FEATURES[op] for op in os.environ.get("WARPCHECK_TEST_OPERATORS", " ".join(FEATURES)).split()}
 
@@ -66,7 +76,7 @@ import operators_numpy
 def {op}(*tensors, **others):
     given = inspect.signature(operators_numpy.{op}).bind(*tensors, **others).arguments
     given.update(given.pop("others", {{}}))
-    if given.get({name!r}, {usual!r}) != {usual!r}:
+    if {has}:
         raise NotImplementedError("removed for the test")
     operators_numpy.{op}(*tensors, **others)
     output = given.get({output!r})
@@ -104,7 +114,7 @@ COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-c
 
 # The element type, an output, and a property that judges each of its elements, where these are not the usual ones.
 DTYPES = {"matmul": "f16", "histogram": "u8", "best_split": "f64"}
-OUTPUTS = {"matmul": "c", "argsort": "index", "histogram": "hist", "best_split": "field"}
+OUTPUTS = {"matmul": "c", "argsort": "index", "argmax": "index", "histogram": "hist", "best_split": "field"}
 JUDGES = {
     "gru": "forward-matches-the-reference",
     "histogram": "exact-model",
@@ -125,11 +135,11 @@ class Offers(unittest.TestCase):
             capture_output=True, text=True, cwd=folder,
         )
 
-    def without(self, folder, op, feature, usual, is_wrong):
+    def without(self, folder, op, feature, has, is_wrong):
         """A file whose function has no such feature, and gives a wrong last element if it is to be wrong."""
         file = folder / f"without_{feature}{'_wrong' * is_wrong}.py"
         output = OUTPUTS.get(op, "y")
-        text = WITHOUT.format(docs=DOCS, op=op, name=feature, usual=usual, output=output, dtype=dtype_of(op),
+        text = WITHOUT.format(docs=DOCS, op=op, has=has, output=output, dtype=dtype_of(op),
                               is_wrong=is_wrong)
         file.write_text(text)
         return file.name
@@ -151,9 +161,9 @@ class Offers(unittest.TestCase):
                 folder = pathlib.Path(name)
                 (folder / "whole.py").write_text(WHOLE.format(docs=DOCS, op=op, dtype=dtype_of(op)))
                 whole, _ = self.verify(folder, op, "whole.py")
-                for feature, usual, words in features:
+                for feature, has, words in features:
                     with self.subTest(op=op, without=feature):
-                        file = self.without(folder, op, feature, usual, False)
+                        file = self.without(folder, op, feature, has, False)
                         judged, left_out = self.verify(folder, op, file)
                         for p, cases in whole.items():
                             if p in judged:
@@ -165,9 +175,9 @@ class Offers(unittest.TestCase):
 
     def test_a_fault_of_what_remains_is_seen(self):
         for op, features in FEATURES.items():
-            for feature, usual, _ in features:
+            for feature, has, _ in features:
                 with self.subTest(op=op, without=feature), tempfile.TemporaryDirectory() as name:
-                    file = self.without(pathlib.Path(name), op, feature, usual, True)
+                    file = self.without(pathlib.Path(name), op, feature, has, True)
                     judging = JUDGES.get(op, "within-error-bound")
                     done = self.run_verify(pathlib.Path(name), op, file, "--fail-fast", "--shrink-seconds", "0.5",
                                            "--property", judging)
