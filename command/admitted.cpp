@@ -18,21 +18,26 @@ namespace {
 
 using namespace engine;
 
-constexpr double k_depth_seconds = 60;       // for all cases of an operator
-constexpr int64_t k_most_depth_cases = 100;  // of a job
-constexpr int64_t k_most_depth_elements = int64_t{1} << 16;
+constexpr double k_seconds = 60;       // for all cases of an operator
+constexpr int64_t k_most_cases = 100;  // of a job
+constexpr int64_t k_most_elements = int64_t{1} << 16;
 
-// Judges one launch of the case by the bounds of sums of this depth.
-bool is_admitted(trial_case c, int64_t depth) {
+// A gate function with a larger error, 2^-10, has fewer digits than a half-precision number.
+constexpr int64_t k_largest_stated_gates = int64_t{1} << 14;
+
+// Judges one launch of the case by the bounds that follow from the statement.
+bool is_admitted(trial_case c, int64_t number) {
   c.knobs["detect"] = "off";
   c.knobs.insert({"schedule", "fair"});
-  return run_case_of_depth(c, depth).result <= verdict::skipped;
+  offer stated;
+  (c.op == "gru" ? stated.gates : stated.sum_depth) = number;
+  return run_case_stating(c, stated).result <= verdict::skipped;
 }
 
-// Returns the smallest depth, at least `known`, that admits the case; nothing if no depth does.
-std::optional<int64_t> depth_of(const trial_case& c, int64_t known) {
+// Returns the smallest number, at least `known`, that admits the case; nothing if none does.
+std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   if (is_admitted(c, known)) return known;
-  if (!is_admitted(c, reference::k_longest_stated_chain)) return std::nullopt;
+  if (!is_admitted(c, c.op == "gru" ? k_largest_stated_gates : reference::k_longest_stated_chain)) return std::nullopt;
   int64_t refused = known, more = 1;
   while (!is_admitted(c, refused + more)) more *= 2;
   int64_t admitted = refused + more;
@@ -43,53 +48,59 @@ std::optional<int64_t> depth_of(const trial_case& c, int64_t known) {
   return admitted;
 }
 
-// Runs in a separate process; returns the text "DEPTH FAILING": the depth that admits all cases except the failing
+// Runs in a separate process; returns the text "NUMBER FAILING": the number that admits all cases except the failing
 // ones.
-std::string depth_and_failures(const planned_job& j, int64_t known) {
-  int64_t depth = known, failing = 0;
-  for (int64_t i = 0; i < std::min(j.j.count, k_most_depth_cases); ++i) {
+std::string number_and_failures(const planned_job& j, int64_t known) {
+  int64_t number = known, failing = 0;
+  for (int64_t i = 0; i < std::min(j.j.count, k_most_cases); ++i) {
     try {
       const trial_case c = j.j.make(i);
-      if (c.elements() > k_most_depth_elements) continue;
-      const std::optional<int64_t> own = depth_of(c, depth);
-      depth = own.value_or(depth);
+      if (c.elements() > k_most_elements) continue;
+      const std::optional<int64_t> own = number_of(c, number);
+      number = own.value_or(number);
       failing += !own;
     } catch (const no_case_fits&) {
       continue;
     }
   }
-  return fmt::format("{} {}", depth, failing);
+  return fmt::format("{} {}", number, failing);
+}
+
+bool compares_values(const property& p) {
+  return p.name == (p.op == "gru" ? "forward-matches-the-reference" : "within-error-bound");
 }
 
 }  // namespace
 
-std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs, std::span<const job_result> results) {
-  std::vector<admitted_depth> all;
+std::vector<admitted_statement> admitted_statements(const std::vector<planned_job>& jobs,
+                                                    std::span<const job_result> results) {
+  std::vector<admitted_statement> all;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const planned_job& j = jobs[i];
     if (results[i].worst > verdict::skipped && results[i].worst != verdict::violation) continue;
-    if (j.t.offered.has_our_plan || j.t.candidate == "builtin" || j.p->name != "within-error-bound") continue;
+    if (j.t.offered.has_our_plan || j.t.candidate == "builtin" || !compares_values(*j.p)) continue;
     if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0});
-    admitted_depth& a = all.back();
-    const child_outcome outcome = run_in_child([&] { return depth_and_failures(j, a.depth); }, k_depth_seconds);
+    admitted_statement& a = all.back();
+    const child_outcome outcome = run_in_child([&] { return number_and_failures(j, a.number); }, k_seconds);
     int64_t failing = 0;
-    if (outcome.finished && std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64, &a.depth, &failing) == 2)
+    if (outcome.finished && std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64, &a.number, &failing) == 2)
       a.failing += failing;
   }
-  std::erase_if(all, [](const admitted_depth& a) { return a.depth == 0; });
+  std::erase_if(all, [](const admitted_statement& a) { return a.number == 0; });
   return all;
 }
 
-std::string text_of(const admitted_depth& a) {
-  return fmt::format("{}: admitted by sums of depth <= {}{}", a.op, a.depth,
-                     a.failing > 0 ? fmt::format(", except {} cases that no depth admits", a.failing) : "");
+std::string text_of(const admitted_statement& a) {
+  return fmt::format("{}: admitted by {} <= {}{}", a.op, a.is_of_gates() ? "gates" : "sums of depth", a.number,
+                     a.failing > 0 ? fmt::format(", except {} cases that no {} admits", a.failing,
+                                                 a.is_of_gates() ? "such statement" : "depth")
+                                   : "");
 }
 
-nlohmann::json to_json(const std::vector<admitted_depth>& all) {
+nlohmann::json to_json(const std::vector<admitted_statement>& all) {
   nlohmann::json list = nlohmann::json::array();
-  for (const admitted_depth& a : all) {
-    list.push_back({{"operator", a.op}, {"sum_depth", a.depth}, {"failing", a.failing}});
-  }
+  for (const admitted_statement& a : all)
+    list.push_back({{"operator", a.op}, {a.is_of_gates() ? "gates" : "sum_depth", a.number}, {"failing", a.failing}});
   return list;
 }
 

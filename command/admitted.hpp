@@ -1,4 +1,4 @@
-// The smallest depth of sums that admits a candidate's results.
+// The least accuracy that a candidate has to state so that its results are admitted.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,23 @@
 
 namespace warpcheck::cli {
 
-struct admitted_depth {
+// A statement of one number (docs/bring_your_own): the longest chain of additions in a sum, or for gru the error of its
+// gate functions.
+struct admitted_statement {
   std::string op;
-  int64_t depth = 0;    // the longest chain of additions that its results show
-  int64_t failing = 0;  // cases that no depth admits
+  int64_t number = 0;
+  int64_t failing = 0;  // cases that no number admits
+
+  bool is_of_gates() const { return op == "gru"; }
 };
-// Judges the cases of within-error-bound again, by bounds of the smallest depth of sums that admits them. Operators
-// whose candidate publishes our plan, or whose results show no addition, have none. Jobs with another failure than
+// Judges the cases of the property that compares values again, with the smallest number that admits them. Operators
+// whose candidate publishes our plan, or whose results need no statement, have none. Jobs with another failure than
 // wrong values (a crash, a timeout) have none either. `results` are those of the jobs, in their order.
-std::vector<admitted_depth> admitted_depths(const std::vector<planned_job>& jobs,
-                                            std::span<const engine::job_result> results);
-// "reduce: admitted by sums of depth <= 96"
-std::string text_of(const admitted_depth& a);
-// [{"operator", "sum_depth", "failing"}, ...]
-nlohmann::json to_json(const std::vector<admitted_depth>& all);
+std::vector<admitted_statement> admitted_statements(const std::vector<planned_job>& jobs,
+                                                    std::span<const engine::job_result> results);
+// "reduce: admitted by sums of depth <= 96", "gru: admitted by gates <= 40"
+std::string text_of(const admitted_statement& a);
+// [{"operator", "sum_depth" or "gates", "failing"}, ...]
+nlohmann::json to_json(const std::vector<admitted_statement>& all);
 
 }  // namespace warpcheck::cli

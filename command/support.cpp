@@ -198,6 +198,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
                           {"has_our_plan", t.offered.has_our_plan},
                           {"is_batch_invariant", t.offered.is_batch_invariant},
                           {"sum_depth", t.offered.sum_depth.value_or(-1)},
+                          {"gates", t.offered.gates.value_or(-1)},
                           {"variants", variants},
                           {"boundaries", t.boundaries}});
         }
@@ -216,6 +217,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
     t.offered.has_our_plan = j.at("has_our_plan");
     t.offered.is_batch_invariant = j.at("is_batch_invariant");
     if (const int64_t depth = j.at("sum_depth"); depth >= 0) t.offered.sum_depth = depth;
+    if (const int64_t gates = j.at("gates"); gates >= 0) t.offered.gates = gates;
     for (const auto& v : j.at("variants")) {
       t.variants.push_back({v.at("name"), {}});
       for (const auto& r : v.at("ranges")) t.variants.back().ranges.push_back({r[0], r[1], r[2], r[3]});

@@ -505,9 +505,9 @@ int verify(const verify_options& o) {
   const std::vector<formula_verdict> formulas = formula_verdicts(jobs, results.jobs);
   const int code = conclude(request, sum_of(regressions, results), results, coverage, unjudged, left_out, formulas);
   const asked_properties asked = asked_of(request, jobs, results);
-  std::vector<admitted_depth> admitted;
-  if (!results.interrupted) admitted = admitted_depths(jobs, results.jobs);
-  for (const admitted_depth& a : admitted) fmt::print("{}\n", text_of(a));
+  std::vector<admitted_statement> admitted;
+  if (!results.interrupted) admitted = admitted_statements(jobs, results.jobs);
+  for (const admitted_statement& a : admitted) fmt::print("{}\n", text_of(a));
   print_exact_runs(jobs, results);
   failures.insert(failures.begin(), regressions.failures.begin(), regressions.failures.end());
   if (!o.json.empty()) {

@@ -367,13 +367,15 @@ void judge_near(trial& t, const char* tensor, size_t i, double actual, double ex
               reference::bounded_value<double>{reference::enclosure(expected), reference::enclosure(bound)}, 0, true));
 }
 
-reference::gru_accuracy accuracy_of(const trial_case& c, const gru_shape& s) {
+reference::gru_accuracy accuracy_of(const offer& stated, const trial_case& c, const gru_shape& s) {
   using reference::dot_arithmetic;
   const std::string precision = c.knob("precision");
-  return reference::gru_allowed_chains(s, precision == "tf32x3" ? dot_arithmetic::tf32x3
-                                          : precision == "tf32" ? dot_arithmetic::tf32x1
-                                          : precision == "bf16" ? dot_arithmetic::bf16x1
-                                                                : dot_arithmetic::ieee);
+  reference::gru_accuracy a = reference::gru_allowed_chains(s, precision == "tf32x3" ? dot_arithmetic::tf32x3
+                                                               : precision == "tf32" ? dot_arithmetic::tf32x1
+                                                               : precision == "bf16" ? dot_arithmetic::bf16x1
+                                                                                     : dot_arithmetic::ieee);
+  a.gates = 0x1p-24 * static_cast<double>(stated.gates.value_or(0));
+  return a;
 }
 
 void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const reference::gru_radii& radii) {
@@ -393,7 +395,7 @@ void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const
 
 void judge_steps(trial& t, const gru_data& d, const gru_answer& a, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);
-  const reference::gru_accuracy accuracy = accuracy_of(c, d.shape());
+  const reference::gru_accuracy accuracy = accuracy_of(t.stated(), c, d.shape());
   const auto see = [&](const char* tensor, size_t i, double actual, double expected, double bound) {
     judge_near(t, tensor, i, actual, expected, bound);
   };
@@ -434,7 +436,7 @@ bool has_numbers_only(const gru_data& d) {
 
 reference::gru_radii radii_of(trial& t, const gru_data& d, const gru_request& r) {
   const trial_case c = related(t.the_case(), d, r);
-  const reference::gru_accuracy a = accuracy_of(c, d.shape());
+  const reference::gru_accuracy a = accuracy_of(t.stated(), c, d.shape());
   auto radii = reference::gru_trajectory(
       d.problem, d.dy, d.dhn, a, a,
       c.knob("history_mode") == "recompute" ? reference::gru_gates::recomputed : reference::gru_gates::saved);

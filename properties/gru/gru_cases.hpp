@@ -91,7 +91,8 @@ gru_answer ask(engine::trial& t, const gru_data& d, const gru_request& r = {});
 // The largest workspace that the contract allows.
 int64_t gru_work_bytes(const reference::gru_shape& s, int64_t workspace_limit, bool is_ieee = true);
 // The chains that a candidate may have, in the case's precision.
-reference::gru_accuracy accuracy_of(const engine::trial_case& c, const reference::gru_shape& s);
+reference::gru_accuracy accuracy_of(const engine::offer& stated, const engine::trial_case& c,
+                                    const reference::gru_shape& s);
 
 // Ends the case of a candidate that does not offer one of these outputs.
 void need_outputs(engine::trial& t, std::initializer_list<const char*> outputs);

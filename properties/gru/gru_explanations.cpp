@@ -36,7 +36,7 @@ class gru_row_call {
       : data(data_of(call.c, call.inputs)),
         forward(call.c.knob("pass") != "backward"),
         backward(call.c.knob("pass") != "forward"),
-        accuracy(reference::gru_allowed_chains(data.shape())) {
+        accuracy(accuracy_of(stated_by(call.c), call.c, data.shape())) {
     if (!is_finite(data)) return;
     const reference::gru_states<double> exact = reference::gru_forward(data.problem);
     if (call.outputs) {

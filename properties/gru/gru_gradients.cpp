@@ -157,9 +157,8 @@ struct slope_errors {
   double of_objective = 0, of_gradient = 0;
   bool usable = true;
 };
-slope_errors errors_of(const gru_data& data, const gru_case<double>& v) {
+slope_errors errors_of(const gru_data& data, const gru_case<double>& v, const reference::gru_accuracy& accuracy) {
   slope_errors e;
-  const reference::gru_accuracy accuracy = reference::gru_allowed_chains(data.shape());
   const auto radii_at = [&](const gru_case<double>& at) {
     const gru_radii radii =
         reference::gru_trajectory(at.problem, at.dy, at.dhn, accuracy, accuracy, reference::gru_gates::saved);
@@ -204,7 +203,7 @@ bool has_significant_gradient(const trial_case& c) {
   const auto states = reference::gru_forward(data.problem);
   const double slope = along(reference::gru_backward(data.problem, states, data.dy, data.dhn), v);
   const double truncation = std::fabs(extrapolated<double>(data, v, k_step, gru_objective<double>) - slope);
-  const slope_errors e = errors_of(data, v);
+  const slope_errors e = errors_of(data, v, reference::gru_allowed_chains(data.shape()));
   return e.usable && allowed_of(e, truncation) <= std::fabs(slope) / 50;
 }
 
@@ -239,7 +238,7 @@ void check_own_slope(trial& t) {
   const gru_data data = data_of(t);
   need_gradients(t, data);
   const gru_case<double> v = directions_of(data);
-  const slope_errors e = errors_of(data, v);
+  const slope_errors e = errors_of(data, v, accuracy_of(t.stated(), t.the_case(), data.shape()));
   if (!e.usable) return t.skip("its errors are beyond first order");
   const double slope = extrapolated<double>(data, v, k_step, [&](const gru_case<double>& at) {
     const gru_answer a = ask(t, {at, {}, {}}, {.pass = "forward", .history = "none"});

@@ -379,7 +379,7 @@ gru_verdict judge_gru_steps(const gru_problem<double>& p, const gru_states<doubl
           if (!parts) continue;
           parts("history", at,
                 block == 3 ? gru_balls::parts{{"additions of products in f32", u.hn.radius}}
-                           : unit_step::gate_radius(blocks[block]));
+                           : unit_step::gate_radius(blocks[block], accuracy));
         }
       };
       for (int64_t step = 0; step < row.walk().length; ++step) {

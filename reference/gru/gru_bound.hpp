@@ -26,6 +26,7 @@ struct gru_chain {
 struct gru_accuracy {
   dot_arithmetic arithmetic = dot_arithmetic::ieee;
   gru_chain input, hidden, rows;
+  double gates = 0;  // an error that s and tanh may have, if it is larger than the contract's
 };
 
 // The longest chains that sums of a problem of this shape can have in any order of additions. On tensor cores a tf32x3

@@ -140,9 +140,14 @@ class products {
   classes may_be_ = k_finite;
 };
 
+// Returns the error that a gate function may have at a value.
+inline double gate_error(const gru_accuracy& a, double value) {
+  return std::max(k_gate_error * std::fabs(value) + k_gate_least, a.gates);
+}
+
 // Returns a monotone gate function of an argument in a ball, from the ball's ends.
 template <class F>
-ball gate(F f, const ball& a) {
+ball gate(F f, const ball& a, const gru_accuracy& accuracy) {
   if (a.may_be == k_nan) return a;
   const bool finite = (a.may_be & k_finite) != 0;
   double low = finite ? f(a.value - a.radius) : k_inf, high = finite ? f(a.value + a.radius) : -k_inf;
@@ -150,7 +155,7 @@ ball gate(F f, const ball& a) {
     if ((a.may_be & is) != 0) low = std::min(low, f(end)), high = std::max(high, f(end));
   const double middle = finite ? f(a.value) : low + (high - low) / 2;
   const double size = std::max(std::fabs(low), std::fabs(high));
-  return {middle, std::max(high - middle, middle - low) + (k_gate_error + k_double_slack) * size + k_gate_least,
+  return {middle, std::max(high - middle, middle - low) + gate_error(accuracy, size) + k_double_slack * size,
           static_cast<classes>(k_finite | (a.may_be & k_nan))};
 }
 
@@ -169,8 +174,8 @@ struct unit_step {
             {"two roundings", h.radius - of_z - of_n}};
   }
   // The parts of the radius of a gate: the allowance of its function, and the error of its argument.
-  static parts gate_radius(const ball& g) {
-    const double function = std::min(g.radius, k_gate_error * std::fabs(g.value) + k_gate_least);
+  static parts gate_radius(const ball& g, const gru_accuracy& accuracy) {
+    const double function = std::min(g.radius, gate_error(accuracy, g.value));
     return {{"the gate's argument: sums of products in f32", g.radius - function}, {"the gate's function", function}};
   }
 
@@ -206,10 +211,10 @@ class row_model {
       }
       unit_step u;
       const auto sigmoid = [](double a) { return logistic(a); };
-      u.r = gate(sigmoid, rounded(of_x[0] + of_h[0]));
-      u.z = gate(sigmoid, rounded(of_x[1] + of_h[1]));
+      u.r = gate(sigmoid, rounded(of_x[0] + of_h[0]), accuracy_);
+      u.z = gate(sigmoid, rounded(of_x[1] + of_h[1]), accuracy_);
       u.hn = of_h[2];
-      u.n = gate([](double a) { return std::tanh(a); }, rounded(of_x[2] + product(u.r, u.hn)));
+      u.n = gate([](double a) { return std::tanh(a); }, rounded(of_x[2] + product(u.r, u.hn)), accuracy_);
       u.h_prev = h[static_cast<size_t>(k)];
       u.h = blend(u);
       units.push_back(u);

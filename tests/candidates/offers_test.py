@@ -3,6 +3,7 @@ feature judges at least 95 % of the cases that are asked, and one that does is n
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,24 @@ def gates(self, d, t, before):
 operators_numpy.gru_pass.gates = gates
 gru.states = {states!r}
 """
+# Right but for its tanh, whose last digits are wrong.
+COARSE_TANH = """
+import sys
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+from operators_numpy import gates_of, gru
+
+
+def gates(self, d, t, before):
+    from_state = before @ self.w_hh[d].T + self.b_hh[d]
+    r, z, n, hn = gates_of(self.x[t] @ self.w_ih[d].T + self.b_ih[d], from_state, self.width)
+    return r, z, n * (1 + {error!r}), hn
+
+
+operators_numpy.gru_pass.gates = gates
+gru.states = {states!r}
+"""
 COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
                   "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
                   "the-reverse-direction-is-the-flipped-forward-one", "both-directions-equal-each-alone",
@@ -194,6 +213,29 @@ class Offers(unittest.TestCase):
                 done = self.run_verify(folder, "gru", "rounds.py", "--shrink-seconds", "0.2", *asked, cases=24)
                 self.assertEqual(done.returncode, 1 if failing else 0, done.stdout + done.stderr)
                 self.assertEqual([p for p in COMPARES_CALLS if f"gru/{p}: violation: " in done.stdout], failing)
+
+    @unittest.skipIf("gru" not in FEATURES, "about gru")
+    def test_a_kernel_with_coarse_gates_states_their_error(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+
+            def verify(error, states, *properties):
+                (folder / "coarse.py").write_text(COARSE_TANH.format(docs=DOCS, error=error, states=states))
+                asked = [word for p in properties for word in ("--property", p)]
+                return self.run_verify(folder, "gru", "coarse.py", "--shrink-seconds", "0.2", *asked, cases=12)
+
+            steps = ("forward-matches-the-reference", "every-step-follows-from-the-step-before")
+            done = verify(2**-17, "", *steps)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            (least,) = re.findall(r"^gru: admitted by gates <= (\d+)$", done.stdout, re.MULTILINE)
+            self.assertTrue(64 < int(least) <= 128, least)
+            done = verify(2**-17, f"gates <= {least}", *steps[:1])
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            done = verify(2**-17, f"gates <= {int(least) // 2}", *steps[:1])
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            done = verify(2**-17, "gates <= 132")  # every property; the last four cover the rounding to f32
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertNotIn("admitted by", done.stdout)
 
 
 if __name__ == "__main__":

@@ -123,11 +123,13 @@ class Content(Report):
     def test_the_depth_of_sums_and_what_was_left_out_are_said(self):
         content = made.verify(failures=())
         content.update(
-            admitted=[{"operator": "softmax", "sum_depth": 96, "failing": 2}],
+            admitted=[{"operator": "softmax", "sum_depth": 96, "failing": 2},
+                      {"operator": "gru", "gates": 106, "failing": 0}],
             asked={"properties": 1, "of": 2, "without": [{"property": "misalignment", "reason": "rows <are> aligned"}]},
         )
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("the smallest depth of sums that admits its results is 96, except 2 cases", s["verdicts"])
+        self.assertIn("the smallest error of gates that admits its results is 106</p>", s["verdicts"])
         self.assertIn("– left out misalignment: rows <are> aligned", s["verdicts"])
 
     def test_the_strength_of_exact_runs_is_printed(self):

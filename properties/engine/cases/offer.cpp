@@ -283,7 +283,7 @@ offer parse_offer(std::string_view op, std::string_view text) {
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
   for (const std::string_view part : trimmed_parts(text, ';')) {
-    int64_t depth = 0;
+    int64_t number = 0;
     if (part.empty()) continue;
     if (part == "plan")
       o.has_our_plan = true;
@@ -291,14 +291,16 @@ offer parse_statements(std::string_view op, std::string_view text) {
       o.is_batch_invariant = true;
     else if (part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
-    else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), depth))
-      o.sum_depth = depth;
+    else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), number))
+      o.sum_depth = number;
+    else if (op == "gru" && part.starts_with("gates <=") && is_number(trimmed(part.substr(8)), number))
+      o.gates = number;
     else if (part == "lacks" || part.starts_with("lacks "))
       for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
     else
       throw usage_error(fmt::format(
           "states: '{}' is not a statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
-          "'plan' and 'batch-invariant'",
+          "'gates <= N' (gru), 'plan' and 'batch-invariant'",
           part));
   }
   return o;

@@ -54,6 +54,7 @@ std::vector<trial_case> without(const trial_case& c, const trait& t);
 struct offer {
   std::vector<trait_set> lacks;
   std::optional<int64_t> sum_depth;  // the longest chain of additions in a sum, where the candidate states one
+  std::optional<int64_t> gates;      // the error of gru's gate functions in units of 2^-24, where it states one
   bool has_our_plan = false;         // sums, bits and workspaces are those of our own kernels
   bool is_batch_invariant = false;   // the bits of a row do not depend on the other rows' number, nor on its place
 

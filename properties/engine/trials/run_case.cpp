@@ -58,7 +58,9 @@ bool is_a_chain(const trial_case& c, const offer& stated, double error_ratio) {
   if (stated.has_our_plan || stated.sum_depth) return false;
   if (!(error_ratio <= 2 * static_cast<double>(c.tensors.front().cols()))) return false;
   try {
-    return run_case_of_depth(c, reference::k_longest_stated_chain).result == verdict::pass;
+    offer chain;
+    chain.sum_depth = reference::k_longest_stated_chain;
+    return run_case_stating(c, chain).result == verdict::pass;
   } catch (const std::exception&) {
     return false;
   }
@@ -107,8 +109,8 @@ case_report judge_case(const trial_case& c, bool with_ratios) {
 
 }  // namespace
 
-case_report run_case_of_depth(const trial_case& c, int64_t depth) {
-  trial t(c, false, reference::sum_statement{depth, true});
+case_report run_case_stating(const trial_case& c, const offer& stated) {
+  trial t(c, false, stated);
   try {
     check_call(t);
   } catch (const trial_over&) {

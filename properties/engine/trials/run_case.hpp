@@ -1,9 +1,8 @@
 // Runs one case in this process, start to verdict.
 #pragma once
 
-#include <cstdint>
-
 #include "properties/engine/cases/case.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/verdict.hpp"
 
 namespace warpcheck::engine {
@@ -12,7 +11,7 @@ namespace warpcheck::engine {
 case_report run_case(const trial_case& c);
 // The same, and the report keeps the histogram of error ratios.
 case_report run_case_with_ratios(const trial_case& c);
-// The same, by the bounds of sums whose longest chain of additions is `depth`, whatever the candidate states.
-case_report run_case_of_depth(const trial_case& c, int64_t depth);
+// The same, as if the candidate had made these statements.
+case_report run_case_stating(const trial_case& c, const offer& stated);
 
 }  // namespace warpcheck::engine

@@ -59,11 +59,15 @@ const host_tensor& run_result::at(std::string_view name) const {
   return found->second;
 }
 
-trial::trial(trial_case c, bool with_ratios, std::optional<reference::sum_statement> sums)
+offer stated_by(const trial_case& c) {
+  return parse_statements(c.op, open_candidate(c.knob("candidate"), c.op, c.knob("device")).op->states);
+}
+
+trial::trial(trial_case c, bool with_ratios, std::optional<offer> stated)
     : case_(std::move(c)),
       candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
-      stated_(parse_statements(case_.op, candidate_.op->states)),
-      sums_(sums ? *sums : reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
+      stated_(stated ? *std::move(stated) : stated_by(case_)),
+      sums_(reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
       keeps_ratios_(with_ratios),
       keeps_departing_(has_arrays_in_hand(case_)) {
   if (!is_accepted(case_)) case_.knobs.erase("variant");

@@ -37,15 +37,18 @@ struct run_result {
   std::string used_variant, picked_variant;
 };
 
+// Returns the statements of the case's candidate.
+offer stated_by(const trial_case& c);
+
 // Thrown by trial when the case's verdict is already decided; the property need not catch it.
 struct trial_over {};
 
 class trial {
  public:
   // A case that forces a technique which does not take the call runs with the candidate's own dispatch instead.
-  // `with_ratios`: the report keeps the histogram of error ratios. `sums`: the order of summation that the bounds
-  // assume, in place of the one that the candidate states.
-  explicit trial(trial_case c, bool with_ratios = false, std::optional<reference::sum_statement> sums = {});
+  // `with_ratios`: the report keeps the histogram of error ratios. `stated`: in place of the statements of the
+  // candidate.
+  explicit trial(trial_case c, bool with_ratios = false, std::optional<offer> stated = {});
 
   const trial_case& the_case() const { return case_; }
   const listed_operator& op() const { return *candidate_.op; }
