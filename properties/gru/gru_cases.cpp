@@ -369,11 +369,10 @@ void judge_near(trial& t, const char* tensor, size_t i, double actual, double ex
 
 reference::gru_accuracy accuracy_of(const offer& stated, const trial_case& c, const gru_shape& s) {
   using reference::dot_arithmetic;
-  const std::string precision = c.knob("precision");
-  reference::gru_accuracy a = reference::gru_allowed_chains(s, precision == "tf32x3" ? dot_arithmetic::tf32x3
-                                                               : precision == "tf32" ? dot_arithmetic::tf32x1
-                                                               : precision == "bf16" ? dot_arithmetic::bf16x1
-                                                                                     : dot_arithmetic::ieee);
+  const std::map<std::string, dot_arithmetic> others = {
+      {"tf32x3", dot_arithmetic::tf32x3}, {"tf32", dot_arithmetic::tf32x1}, {"bf16", dot_arithmetic::bf16x1}};
+  const auto at = others.find(c.knob("precision"));
+  reference::gru_accuracy a = reference::gru_allowed_chains(s, at == others.end() ? dot_arithmetic::ieee : at->second);
   a.gates = 0x1p-24 * static_cast<double>(stated.gates.value_or(0));
   return a;
 }

@@ -129,7 +129,7 @@ class Content(Report):
         )
         _, s = self.page("--verify", self.file("v.json", content))
         self.assertIn("the smallest depth of sums that admits its results is 96, except 2 cases", s["verdicts"])
-        self.assertIn("the smallest error of gates that admits its results is 106</p>", s["verdicts"])
+        self.assertIn("the smallest error of gates that admits its results is 106", s["verdicts"])
         self.assertIn("– left out misalignment: rows <are> aligned", s["verdicts"])
 
     def test_the_strength_of_exact_runs_is_printed(self):
