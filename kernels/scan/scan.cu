@@ -280,19 +280,22 @@ __global__ void __launch_bounds__(k_tile_threads, k_tile_blocks_per_sm)
 
 constexpr uint32_t k_dtypes = WARPCHECK_F32 | WARPCHECK_F64 | WARPCHECK_I64;
 constexpr int64_t k_subwarp_cols = 32;
-// A ninth of the vectors beyond 1024, because a block that holds a row this short keeps few bytes in flight.
-constexpr int64_t k_warp_cols = 1152;
+// Beyond 1024 columns warps take rows of f32 alone: there a block keeps few bytes in flight, but 18 vectors of a wider
+// type leave few warps a multiprocessor.
+constexpr int64_t k_warp_cols = 1152, k_wide_warp_cols = 1024;
 
-// In the order of scan_variant, without `automatic`. Beyond k_scan_block_cols the number of rows decides.
+// In the order of scan_variant, without `automatic`. Up to k_warp_cols the type decides, beyond k_scan_block_cols the
+// number of rows.
 constexpr warpcheck_variant k_variants[] = {
     row_variant("scan_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes),
     row_variant("scan_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes),
-    row_variant("scan_block", 1, k_scan_block_cols, k_warp_cols + 1, k_scan_block_cols, k_dtypes),
+    row_variant("scan_block", 1, k_scan_block_cols, k_wide_warp_cols + 1, k_scan_block_cols, k_dtypes),
     row_variant("scan_loop", 1, -1, k_scan_block_cols + 1, -1, k_dtypes),
     row_variant("scan_multi_block", 1, -1, k_scan_block_cols + 1, -1, k_dtypes),
 };
 
-scan_variant choose(scan_path path, int64_t rows, int64_t cols) {
+scan_variant choose(scan_path path, int64_t rows, int64_t cols, size_t element) {
+  const int64_t warp_cols = element > sizeof(float) ? k_wide_warp_cols : k_warp_cols;
   switch (path) {
     case scan_path::multi_block: return scan_variant::multi_block;
     case scan_path::automatic:
@@ -300,7 +303,7 @@ scan_variant choose(scan_path path, int64_t rows, int64_t cols) {
       [[fallthrough]];
     case scan_path::block:
       return cols <= k_subwarp_cols      ? scan_variant::subwarp
-             : cols <= k_warp_cols       ? scan_variant::warp
+             : cols <= warp_cols         ? scan_variant::warp
              : cols <= k_scan_block_cols ? scan_variant::block
                                          : scan_variant::loop;
   }
@@ -411,13 +414,13 @@ struct addend<int64_t> {
 
 size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_variant variant) {
   check_extents(rows, cols, sizeof(double));
-  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols);
+  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols, sizeof(double));
   if (variant != scan_variant::multi_block || rows == 0 || cols == 0) return 0;
   return std::max(tile_status_bytes<float>(rows, cols), tile_status_bytes<double>(rows, cols));
 }
 
 size_t scan_workspace_bytes(int64_t rows, int64_t cols, scan_path path) {
-  return scan_workspace_bytes(rows, cols, choose(path, rows, cols));
+  return scan_workspace_bytes(rows, cols, choose(path, rows, cols, sizeof(double)));
 }
 
 template <class T>
@@ -432,7 +435,7 @@ scan_variant scan_with(scan_variant variant, const T* x, T* y, int64_t rows, int
   if (kind != scan_kind::inclusive && kind != scan_kind::exclusive)
     throw std::invalid_argument("kind is " + std::to_string(static_cast<int>(kind)) +
                                 ", must be 0 (inclusive) or 1 (exclusive)");
-  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols);
+  if (variant == scan_variant::automatic) variant = choose(scan_path::automatic, rows, cols, sizeof(T));
   const size_t needed = scan_workspace_bytes(rows, cols, variant);
   const row_block ws_rows = check_workspace(ws, ws_bytes, needed);
   check_disjoint(x_rows, ws_rows);
@@ -450,7 +453,7 @@ template <class T>
 void scan(const T* x, T* y, int64_t rows, int64_t cols, scan_kind kind, scan_path path, void* ws, size_t ws_bytes,
           simt::stream_t stream) {
   check_extents(rows, cols, sizeof(T));
-  scan_with(choose(path, rows, cols), x, y, rows, cols, kind, ws, ws_bytes, stream);
+  scan_with(choose(path, rows, cols, sizeof(T)), x, y, rows, cols, kind, ws, ws_bytes, stream);
 }
 
 #ifndef WARPCHECK_ONLY_TYPE
@@ -503,7 +506,8 @@ warpcheck_status run_scan(warpcheck_call* call) {
 const char* pick_scan(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t) {
     const matrix_view x = tensor_arguments(call, 1, 1, 1).input_matrix(0, "x");
-    return x.rows > 0 && x.cols > 0 ? choose(scan_path::automatic, x.rows, x.cols) : scan_variant::automatic;
+    const size_t element = x.dtype == WARPCHECK_F32 ? sizeof(float) : sizeof(double);
+    return x.rows > 0 && x.cols > 0 ? choose(scan_path::automatic, x.rows, x.cols, element) : scan_variant::automatic;
   });
 }
 
