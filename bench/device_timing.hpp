@@ -85,6 +85,6 @@ struct device_timing {
 // Timing by events on a GPU, with the GPU's limits.
 device_timing cuda_timing(void* stream);
 // Timing by the host's clock, without a limit: the times are those of the host, not of a GPU.
-device_timing host_timing(const warpcheck_device_api& api);
+device_timing host_timing(const warpcheck_device_api& api, int slots = 2);
 
 }  // namespace warpcheck::bench

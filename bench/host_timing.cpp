@@ -36,20 +36,20 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
 
 }  // namespace
 
-device_timing host_timing(const warpcheck_device_api& api) {
-  constexpr int k_slots = 2;
+device_timing host_timing(const warpcheck_device_api& api, int count) {
   device_timing timing;
   timing.reserve = [&api](size_t bytes) {
     const std::shared_ptr<void> area(api.alloc(std::max<size_t>(1, bytes), 0, 1), api.release);
     if (!area) throw std::runtime_error(api.last_error());
     return std::static_pointer_cast<char>(area);
   };
-  timing.allocate = [reserve = timing.reserve](size_t input_bytes, size_t output_bytes) {
+  timing.allocate = [reserve = timing.reserve, count](size_t input_bytes, size_t output_bytes) {
     constexpr size_t k_alignment = 256;
     const auto stride = [](size_t bytes) { return (bytes / k_alignment + 1) * k_alignment; };
-    slots memory{k_slots, nullptr, nullptr, stride(input_bytes), stride(output_bytes), nullptr};
+    slots memory{count, nullptr, nullptr, stride(input_bytes), stride(output_bytes), nullptr};
     const auto both = std::make_shared<std::pair<std::shared_ptr<char>, std::shared_ptr<char>>>(
-        reserve(k_slots * memory.input_stride), reserve(k_slots * memory.output_stride));
+        reserve(static_cast<size_t>(count) * memory.input_stride),
+        reserve(static_cast<size_t>(count) * memory.output_stride));
     memory.inputs = both->first.get();
     memory.outputs = both->second.get();
     memory.owner = both;

@@ -27,10 +27,16 @@ struct operator_bench_options {
   bool only_checks = false;             // checks these options and measures nothing
   // Shows a text on the terminal for as long as the returned object lives; null: nothing is shown.
   std::function<std::shared_ptr<void>(const std::string&)> show = nullptr;
+  // Gets the time of each measured row by the device's clock, in us.
+  std::function<void(const std::string& row, double us)> measured = nullptr;
+  // Times by row that another process has measured: the candidate is only timed by this process's clock, in a runner,
+  // and each time is confirmed or not. Empty: the candidate is measured.
+  std::map<std::string, double> claims;
   std::vector<std::string> google_benchmark;  // its own options: --benchmark_filter=..., ...
 };
 
-// Returns 0 if all rows were measured, 1 if a row failed or is below the bar. Throws usage_error or environment_error.
+// Returns 0 if all rows were measured, 1 if a row failed, is below the bar or is not confirmed. Throws usage_error or
+// environment_error.
 using operator_bench_fn = int (*)(const operator_bench_options&);
 
 }  // namespace warpcheck::bench

@@ -514,6 +514,21 @@ bool timed_call::is_poisoned(int slot, uint64_t seed) const {
   return !piece.empty();
 }
 
+std::vector<peeked> timed_call::parts_of_results(uint64_t seed) const {
+  constexpr size_t k_part = 64;  // bytes
+  std::vector<peeked> parts;
+  const auto result = std::find_if(case_.tensors.begin(), case_.tensors.end(), [](const tensor_spec& t) {
+    return !t.is_input && !t.is_workspace() && t.elements() > 0;
+  });
+  if (result == case_.tensors.end()) return parts;
+  const size_t all = bytes_of(*result), some = std::min(all, k_part);
+  for (int slot = 0; slot < memory_.count; ++slot)
+    parts.push_back({at(static_cast<size_t>(result - case_.tensors.begin()), slot) +
+                         hash64(seed, static_cast<uint64_t>(slot)) % (all - some + 1),
+                     some});
+  return parts;
+}
+
 void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
   for (const int slot : used)
     if (is_poisoned(slot, hash64(seed, static_cast<uint64_t>(slot))))

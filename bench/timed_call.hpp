@@ -13,6 +13,7 @@
 #include "bench/device_timing.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/call.hpp"
 
 namespace warpcheck::bench {
@@ -63,6 +64,8 @@ class timed_call {
   void draw_inputs(uint64_t seed);
   void prepare(int i);
   void keep(int i);
+  // Returns a part of the first result in each slot, at a place that the seed picks.
+  std::vector<engine::peeked> parts_of_results(uint64_t seed) const;
   // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs. Throws
   // std::runtime_error if either fails.
   void judge_kept(const std::set<int>& used, uint64_t seed);

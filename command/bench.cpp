@@ -11,13 +11,15 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <functional>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "command/candidates/source_candidate.hpp"
 #include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/formula/formula_bench.hpp"
 #include "properties/formula/formula_properties.hpp"
@@ -26,10 +28,13 @@ namespace warpcheck::cli {
 
 namespace {
 
-// The child's answer: the exit code, or the kind and text of the error that was thrown.
-std::string answer_of(const std::function<int()>& question) {
+// The child's answer: the exit code and the times of rows, or the kind and text of the error that was thrown.
+std::string answer_of(const bench::operator_bench_fn run, bench::operator_bench_options options) {
   try {
-    return std::to_string(question());
+    nlohmann::json answer = {{"times", nlohmann::json::object()}};
+    options.measured = [&](const std::string& row, double us) { answer["times"][row] = us; };
+    answer["code"] = run(options);
+    return answer.dump();
   } catch (const engine::usage_error& e) {
     return std::string("u") + e.what();
   } catch (const std::exception& e) {
@@ -39,7 +44,7 @@ std::string answer_of(const std::function<int()>& question) {
 
 // Foreign code runs in a child process, which prints its measurements. If the code ends the process, there is no
 // result.
-int run_in_own_process(const std::function<int()>& question) {
+int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench_options& options) {
   int ends[2];
   std::fflush(nullptr);
   if (pipe2(ends, O_CLOEXEC) != 0) throw engine::environment_error("bench: no pipe: " + std::string(strerror(errno)));
@@ -47,7 +52,7 @@ int run_in_own_process(const std::function<int()>& question) {
   if (child < 0) throw engine::environment_error("bench: no process: " + std::string(strerror(errno)));
   if (child == 0) {
     close(ends[0]);
-    const std::string answer = answer_of(question);
+    const std::string answer = answer_of(run, options);
     std::fflush(nullptr);
     const bool is_written = write(ends[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
     _exit(is_written ? 0 : 1);
@@ -69,7 +74,9 @@ int run_in_own_process(const std::function<int()>& question) {
   }
   if (answer[0] == 'u') throw engine::usage_error(answer.substr(1));
   if (answer[0] == 'e') throw engine::environment_error(answer.substr(1));
-  return std::stoi(answer);
+  const auto j = nlohmann::json::parse(answer);
+  options.claims = j.at("times").get<std::map<std::string, double>>();
+  return j.at("code");
 }
 
 }  // namespace
@@ -101,7 +108,11 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
       options.verdict += fmt::format(" but {}", fmt::join(verification->without, ", "));
   }
   const bool is_ours_alone = options.candidate == "builtin" && options.peers.empty();
-  return is_ours_alone ? run(options) : run_in_own_process([&] { return run(options); });
+  if (is_ours_alone) return run(options);
+  const int code = run_in_own_process(run, options);
+  const bool has_claims = !options.claims.empty() && options.candidate != "builtin";
+  if (code != k_pass || !has_claims || options.device != "cuda" || !engine::is_isolating()) return code;
+  return run(options);
 }
 
 }  // namespace warpcheck::cli

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 WARPCHECK, DEVICE = os.environ["WARPCHECK"], os.environ["PRETENDED_CUDA"]
-RENEWING_DEVICE = os.environ["FAILING_DEVICE"]
+RENEWING_DEVICE, BENCH = os.environ["FAILING_DEVICE"], os.environ.get("BENCH")
 CASE = "v1 softmax/within-error-bound x=f32[3x2] fill=uniform(1,-8,8) | y=f32[3x2] |"
 VERDICTS = {
     ("right", "stream"): "pass",
@@ -40,6 +40,21 @@ class IsolatedDevice(unittest.TestCase):
             with self.subTest(option=option):
                 r = subprocess.run([WARPCHECK, "replay", f"{line} device=cpu", option], capture_output=True, text=True)
                 self.assertIn("softmax/dispatch-boundaries: pass", r.stdout, r.stderr)
+
+    @unittest.skipUnless(BENCH, "with CUDA, bench needs a GPU")
+    def test_a_time_is_confirmed_by_the_clock_of_another_process(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in (WARPCHECK, BENCH):
+                shutil.copy(file, folder)
+            shutil.copy(DEVICE, pathlib.Path(folder) / "libwarpcheck_cuda.so")
+            library = shutil.copy(DEVICE, folder)
+            command = [pathlib.Path(folder) / "warpcheck", "bench", "softmax", "--device", "cuda", "--unverified"]
+            command += ["--candidate", library, "--row", "rows=300,cols=2"]
+            for slow, verdict, code in ((None, "confirms", 0), ("1", "does not confirm", 1)):
+                environment = {**os.environ, **({"PRETENDED_DEVICE_SLOW_RUNNER": slow} if slow else {})}
+                r = subprocess.run(command, env=environment, capture_output=True, text=True)
+                self.assertIn(f"by the clock of another: this {verdict} ", r.stdout, r.stderr)
+                self.assertEqual(r.returncode, code)
 
 
 if __name__ == "__main__":

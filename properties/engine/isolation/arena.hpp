@@ -23,6 +23,7 @@ enum class request : char {
   accepts,         // operator, variant, call; answer: an int32_t
   reserve_bytes,   // operator, call; answer: an int64_t
   renew_stream,    // as create_stream; answer: status, error
+  peek,            // id, offset, bytes: copies this part of a buffer back
 };
 
 class arena {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -77,6 +78,7 @@ class runner_process {
   int32_t accepts(uint32_t op, uint32_t variant, const warpcheck_call& call);
   int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
   warpcheck_status run(uint32_t op, warpcheck_call& call, void* reserve = nullptr, int64_t reserve_bytes = 0);
+  double time_batch(const std::function<void()>& calls, const std::function<std::vector<peeked>()>& peeks);
   const char* picks(const warpcheck_call& call) const {
     const auto picked = picked_.find(&call);
     return picked == picked_.end() ? nullptr : picked->second.c_str();
@@ -87,6 +89,18 @@ class runner_process {
 
  private:
   using blocks = std::map<size_t, arena_block>;  // by the first byte
+
+  // The answer of a call.
+  struct call_answer {
+    explicit call_answer(tape_reader& in);
+    warpcheck_status status;
+    std::string message, thrown;
+    bool has_used;
+    std::string used, picked;
+    unsigned controls;
+    uint64_t touched;
+    int64_t offset;
+  };
 
   tape_writer& queue(request what);
   void queue_stream(request what, uint64_t number, const warpcheck_stream_options& options);
@@ -110,6 +124,8 @@ class runner_process {
   tape_writer queued_;
   blocks blocks_;
   uint64_t streams_ = 0;
+  bool is_batch_ = false;  // calls are queued, and nobody waits for their answers
+  size_t batched_ = 0;
   std::string error_;
   std::map<const warpcheck_call*, std::string> picked_;  // by the calls since a stream was created
   std::optional<page_touch> touch_;
@@ -372,21 +388,50 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
   const auto kept = find(reserve);
   queued_.put(kept == blocks_.end() ? k_no_block : id_of(kept));
   queued_.put(reserve_bytes);
-  tape_reader answer = ask();
-  const auto status = static_cast<warpcheck_status>(answer.take<int32_t>());
-  std::snprintf(call.message, call.message_size, "%s", answer.take_text().c_str());
-  const std::string thrown = answer.take_text();
-  const bool has_used = answer.take<char>() != 0;
-  const std::string used = answer.take_text();
-  call.used_variant = has_used ? variants_.insert(used).first->c_str() : nullptr;
-  picked_[&call] = answer.take_text();
+  if (is_batch_) {
+    ++batched_;
+    return WARPCHECK_OK;
+  }
+  tape_reader in = ask();
+  const call_answer answer(in);
+  std::snprintf(call.message, call.message_size, "%s", answer.message.c_str());
+  call.used_variant = answer.has_used ? variants_.insert(answer.used).first->c_str() : nullptr;
+  picked_[&call] = answer.picked;
   // As if the call had changed the controls in this process.
-  restore_floating_point_controls(answer.take<unsigned>() & k_floating_point_controls);
-  const auto touched = answer.take<uint64_t>();
-  const auto offset = answer.take<int64_t>();
-  if (touched != k_no_block) touch_ = page_touch{arena_->at(0) + touched, offset};
-  if (!thrown.empty()) throw thrown_elsewhere(thrown);
-  return status;
+  restore_floating_point_controls(answer.controls & k_floating_point_controls);
+  if (answer.touched != k_no_block) touch_ = page_touch{arena_->at(0) + answer.touched, answer.offset};
+  if (!answer.thrown.empty()) throw thrown_elsewhere(answer.thrown);
+  return answer.status;
+}
+
+runner_process::call_answer::call_answer(tape_reader& in) {
+  status = static_cast<warpcheck_status>(in.take<int32_t>());
+  message = in.take_text();
+  thrown = in.take_text();
+  has_used = in.take<char>() != 0;
+  used = in.take_text();
+  picked = in.take_text();
+  controls = in.take<unsigned>();
+  touched = in.take<uint64_t>();
+  offset = in.take<int64_t>();
+}
+
+double runner_process::time_batch(const std::function<void()>& calls,
+                                  const std::function<std::vector<peeked>()>& peeks) {
+  is_usable();  // inputs that are queued have arrived
+  batched_ = 0;
+  is_batch_ = true;
+  calls();
+  is_batch_ = false;
+  const auto begin = std::chrono::steady_clock::now();
+  tape_reader in = ask();
+  for (; batched_ > 0; --batched_)
+    if (const call_answer answer(in); answer.status != WARPCHECK_OK || !answer.thrown.empty())
+      throw std::runtime_error(answer.thrown.empty() ? answer.message : answer.thrown);
+  queue(request::is_usable);  // waits
+  for (const peeked& p : peeks()) queue_range(request::peek, p.place, p.bytes);
+  ask();
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // ---- functions of a device, which know their runner only by a number ----
@@ -511,6 +556,13 @@ isolated_library load_isolated(const std::string& path, warpcheck_device device)
     g_runners[number].reset();
     throw environment_error(fmt::format("candidate: the description of '{}' is malformed: {}", path, e.what()));
   }
+}
+
+bool has_runner(const warpcheck_device_api& api) { return runner_of(api) < k_most_runners; }
+
+double time_batch(const warpcheck_device_api& api, const std::function<void()>& calls,
+                  const std::function<std::vector<peeked>()>& peeks) {
+  return g_runners[runner_of(api)]->time_batch(calls, peeks);
 }
 
 bool has_guard_pages(const warpcheck_device_api& api) {

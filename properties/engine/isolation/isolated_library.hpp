@@ -1,6 +1,7 @@
 // A candidate library whose code runs in a separate process, a runner (runner.hpp).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,21 @@ struct isolated_library {
 // candidate_library::load refuses. If a runner ends, this process ends in the same way, which is the verdict of the
 // case.
 isolated_library load_isolated(const std::string& path, warpcheck_device device);
+
+// A part of a buffer that is read back.
+struct peeked {
+  const void* place;
+  size_t bytes;
+};
+
+// True if the device is that of a runner.
+bool has_runner(const warpcheck_device_api& api);
+
+// Returns the microseconds, by the clock of this process, of calls in the runner of the device: `calls` makes them,
+// they are sent at once, and the time ends when the parts that `peeks` then picks have been read back into their
+// copies. Throws std::runtime_error if a call fails.
+double time_batch(const warpcheck_device_api& api, const std::function<void()>& calls,
+                  const std::function<std::vector<peeked>()>& peeks);
 
 // True if tensors of the device lie between inaccessible pages.
 bool has_guard_pages(const warpcheck_device_api& api);

@@ -132,6 +132,10 @@ class server {
         return put_status(api_->capture_replay(stream, in.take<int32_t>()), out);
       }
       case request::is_usable: return out.put<int32_t>(is_usable(*api_));
+      case request::peek: {
+        const auto id = in.take<uint64_t>(), offset = in.take<uint64_t>();
+        return copy_out(id, offset, in.take<uint64_t>());
+      }
     }
     throw std::runtime_error("a request is malformed");
   }
@@ -159,6 +163,10 @@ class server {
     if (api_->copy_in(b.memory + offset, arena_.at(id) + offset, bytes)) device_failed(*api_, api_->last_error());
     size_t& seen = b.seen[offset];
     seen = std::max<size_t>(seen, bytes);
+  }
+
+  void copy_out(uint64_t id, uint64_t offset, uint64_t bytes) {
+    if (api_->copy_out(arena_.at(id) + offset, at(id).memory + offset, bytes)) device_failed(*api_, api_->last_error());
   }
 
   // 0 is the default stream.
@@ -297,8 +305,7 @@ class server {
     for (const auto& [id, b] : buffers_) {
       if (status) break;
       if (const int64_t offset = api_->check_guards(b.memory); offset != INT64_MIN) damaged.emplace_back(id, offset);
-      for (const auto& [begin, bytes] : b.seen)
-        if (api_->copy_out(arena_.at(id) + begin, b.memory + begin, bytes)) device_failed(*api_, api_->last_error());
+      for (const auto& [begin, bytes] : b.seen) copy_out(id, begin, bytes);
     }
     out.put<uint32_t>(static_cast<uint32_t>(damaged.size()));
     for (const auto& [id, offset] : damaged) {
