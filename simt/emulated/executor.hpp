@@ -131,6 +131,7 @@ struct alignas(64) thread {
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
   uint32_t accesses = 0;    // since its last atomic, where each is a step
   bool has_fenced = false;  // race flavour: since its latest volatile write
+  bool leaves_warp = false;  // greedy: after its next turn of spinning another warp runs
   void is_not_idle() {
     idle = idle_steps = 0;
     idle_window = 1;

@@ -22,8 +22,11 @@ uint32_t base_choice(strategy base, uint32_t last, turn t) {
   if (t == turn::may_continue) return last;
   if (base == strategy::reverse) return device.runnable.previous(last == k_nobody ? k_nobody : last - 1);
   if (last == k_nobody) return device.runnable.next(0);
+  const uint32_t first_lane = last & ~(k_lanes - 1);
+  // What a spinning thread waits for may come from its own warp or from another one, so it gives way to them by turns.
+  if (base == strategy::greedy && t == turn::spins && thread_of(last).leaves_warp)
+    return device.runnable.next(first_lane + k_lanes);
   if (base == strategy::greedy && t != turn::spins) {
-    const uint32_t first_lane = last & ~(k_lanes - 1);
     if (const uint32_t lanes = device.runnable.warp(first_lane)) {
       const uint32_t later = lanes & ~((2u << (last & 31)) - 1);
       return first_lane + static_cast<uint32_t>(__builtin_ctz(later ? later : lanes));
@@ -295,6 +298,7 @@ void yield_to_others(const call_site& site) {
 void give_way() {
   thread& self = *current;
   if (is_pct()) drop_to_last(self.resident);
+  self.leaves_warp = !self.leaves_warp;
   run_unless_self(pick(self.resident, turn::spins));
 }
 

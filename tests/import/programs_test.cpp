@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"ptx_arithmetic.cu", "conversions"}, mode{"ptx_arithmetic.cu", "warps"},
         mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"},
         mode{"waiting.cu", "latch"}, mode{"waiting.cu", "semaphore"}, mode{"waiting.cu", "flag"},
-        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}));
+        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}, mode{"waiting.cu", "shuffled"}));
 
 TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
   const result r = run("as_written.cu -- unknown-ptx");

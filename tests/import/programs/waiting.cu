@@ -1,5 +1,5 @@
-// libcu++'s synchronisation between threads of a kernel, each in a mode of its own. Every thread writes its part of s,
-// and reads another's after the wait.
+// Waits of threads for each other, most by libcu++, each in a mode of its own. Every thread writes its part of s, and
+// reads another's after the wait.
 #include <cuda_runtime.h>
 #include <cuda/atomic>
 #include <cuda/latch>
@@ -86,6 +86,19 @@ __global__ void barrier(int* y) {
   y[threadIdx.x] = s[other()] == other();
 }
 
+// A lane polls for its whole warp, which meets in each round; block 0 waits for block 1.
+__global__ void shuffled(int* y) {
+  int* const flag = y + k_threads;
+  if (blockIdx.x == 1) {
+    __threadfence();
+    if (threadIdx.x == 0) atomicExch(flag, 1);
+    return;
+  }
+  for (int v = 0; v == 0; v = __shfl_sync(~0u, v, 0))
+    if (threadIdx.x % 32 == 0) v = atomicAdd(flag, 0);
+  y[threadIdx.x] = 1;
+}
+
 int main(int count, char** words) {
   const auto is = [&](const char* name) { return count == 2 && std::strcmp(words[1], name) == 0; };
   int h[k_threads + 1] = {}, *y;
@@ -96,6 +109,7 @@ int main(int count, char** words) {
   if (is("flag")) flag<<<1, k_threads>>>(y);
   if (is("wait")) waits<<<1, k_threads>>>(y);
   if (is("barrier")) barrier<<<1, k_threads>>>(y);
+  if (is("shuffled")) shuffled<<<2, k_threads>>>(y);
   cudaMemcpy(h, y, sizeof h, cudaMemcpyDeviceToHost);
   cudaFree(y);
   for (int i = 0; i < k_threads; ++i)
