@@ -49,14 +49,14 @@ kind mirrored(kind k) {
 // Both arguments must be affine.
 whole_code combined(const whole_code& a, const whole_code& b, int64_t factor) {
   whole_code sum = a;
-  sum.base += factor * b.base;
+  sum.base += multiplied(factor, b.base);
   for (const whole_code::term& t : b.terms) {
     const auto found =
         std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& other) { return other.slot == t.slot; });
     if (found == sum.terms.end()) {
-      sum.terms.push_back({t.slot, factor * t.factor});
+      sum.terms.push_back({t.slot, multiplied(factor, t.factor)});
     } else {
-      found->factor += factor * t.factor;
+      found->factor += multiplied(factor, t.factor);
     }
   }
   std::erase_if(sum.terms, [](const auto& t) { return t.factor == 0; });

@@ -14,6 +14,13 @@ int64_t floor_divide(int64_t a, int64_t b) {
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+int64_t multiplied(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product))
+    throw formula_error("formula: a product of integers exceeds 64 bits; a factor such as 2.0 makes it a real number");
+  return product;
+}
+
 program::program(const formula_operator& op, const call_data& call) : op_(op), call_(call), integers_(call.sizes) {
   for (const scalar& s : op.scalars)
     if (s.is_integer) {
@@ -55,7 +62,7 @@ int64_t whole_value(const expr& e, const whole_values& of) {
     case kind::negate: return -arg(0);
     case kind::add: return arg(0) + arg(1);
     case kind::subtract: return arg(0) - arg(1);
-    case kind::multiply: return arg(0) * arg(1);
+    case kind::multiply: return multiplied(arg(0), arg(1));
     case kind::divide: return floor_divide(arg(0), arg(1));
     case kind::remainder: return arg(0) - floor_divide(arg(0), arg(1)) * arg(1);
     case kind::call: return e->text == "min" ? std::min(arg(0), arg(1)) : std::max(arg(0), arg(1));

@@ -197,6 +197,7 @@ class program {
 };
 
 int64_t floor_divide(int64_t a, int64_t b);  // formula_error where b is 0
+int64_t multiplied(int64_t a, int64_t b);    // formula_error beyond 64 bits
 // The value of an extent or whole scalar, by the values of its names. formula_error if one is missing.
 int64_t whole_value(const expr& e, const whole_values& of);
 

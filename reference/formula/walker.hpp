@@ -122,7 +122,7 @@ class walker {
       case form::negate: return -arg(0);
       case form::add: return arg(0) + arg(1);
       case form::subtract: return arg(0) - arg(1);
-      case form::multiply: return arg(0) * arg(1);
+      case form::multiply: return multiplied(arg(0), arg(1));
       case form::divide: return floor_divide(arg(0), arg(1));
       case form::remainder: {
         const int64_t a = arg(0), b = arg(1);

@@ -425,6 +425,12 @@ TEST(FormulaBound, AnElementThatMayBeDroppedBoundsNoMinimum) {
   EXPECT_GE(t.result().upper(), 2);
 }
 
+TEST(FormulaBound, ProductsOfIntegersBeyond64BitsAreRefused) {
+  EXPECT_TRUE(accepts("slack 1", "x[0] * (4294967296 * 2147483647)", {1}, 0x1p63));
+  EXPECT_TRUE(accepts("slack 1", "x[0] * (4294967296.0 * 2147483648)", {1}, 0x1p63));
+  EXPECT_THROW(accepts("slack 1", "x[0] * (4294967296 * 2147483648)", {1}, 0x1p63), formula_error);
+}
+
 // 50 decimal digits enclose 1 in an interval, whose floor is 0 or 1.
 TEST(FormulaBound, StepsAreTakenOfTheMiddle) {
   const formula_operator op = parse_file("operator f(x[n]) -> y[n]\n  y[i] = rsqrt(floor(tanh(x[i]) as bf16))\n")[0];

@@ -135,7 +135,8 @@ inline void add_factors(draws& g, const expr& e, drawn_product& into) {
   } else if (e->what == kind::power && e->args[1]->what == kind::number) {
     for (int k = std::stoi(e->args[1]->text); k > 0; --k) add_factors(g, e->args[0], into);
   } else {
-    into.over.push_back(reordered(g, e));
+    // A kernel multiplies floats: many integer factors may exceed 64 bits.
+    into.over.push_back(e->what == kind::number ? parse_expression((e->text + "e0").c_str()) : reordered(g, e));
   }
 }
 
