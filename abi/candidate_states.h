@@ -10,6 +10,7 @@ extern "C" {
  *   lacks bias, ta=yes, cols>1024   calls that have one of these are not offered
  *   sums chain                      a sum may be one chain of additions, one after the other
  *   sums <= 64                      no sum has a longer chain of additions than this
+ *   gates <= 100                    gru: a gate errs by at most 100 * 2^-24, where the contract has less
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
  *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
  * docs/bring_your_own/README.md lists the traits that can be lacked. */
