@@ -170,7 +170,7 @@ TEST(FailFast, EndsTheRunWithTheFirstFailure) {
   const result r = verify("argmax", "last-of-equals", "--cases 300 --workers 1 --fail-fast --property first-index");
   EXPECT_EQ(r.status, 1) << r.output;
   EXPECT_TRUE(r.has("stopped at the first failure")) << r.output;
-  EXPECT_FALSE(r.has("300 cases")) << r.output;
+  EXPECT_FALSE(r.has("stopped after")) << r.output;
 }
 
 }  // namespace

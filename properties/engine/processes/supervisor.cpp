@@ -131,6 +131,10 @@ class supervisor {
     case_report report;  // the verdict if the case is to blame
   };
 
+  // The failures that end a job; 0: no number does. With fail_fast the first failure ends the whole run, and a worker
+  // that has more before it is stopped has not ended its job.
+  int most_failures() const { return options_.fail_fast ? 0 : options_.max_failures_per_job; }
+
   // Reads what earlier processes of this run have finished.
   void resume() {
     for (const auto& [number, path] : folder_.journals()) {
@@ -418,10 +422,10 @@ class supervisor {
     ++finished_;
     if (position < plan_.first_positions()) --first_left_;
     job_summary& t = summaries_[static_cast<size_t>(r.job)];
-    t.add(r.index, r.report, r.seconds, options_.max_failures_per_job);
+    t.add(r.index, r.report, r.seconds, most_failures());
     if (r.report.compared > 0) worst_error_ratio_ = std::max(worst_error_ratio_, t.result.max_error_ratio);
     if (!is_failure(r.report.result)) return;
-    const int64_t last = t.last(options_.max_failures_per_job);
+    const int64_t last = t.last(most_failures());
     if (last >= control_.last(r.job)) return;
     const auto job = static_cast<size_t>(r.job);
     total_ += plan_.cases(job, last) - plan_.cases(job, control_.last(r.job));
@@ -481,7 +485,7 @@ class supervisor {
       for (const auto& [number, path] : folder_.journals()) {
         journal_reader(path, fingerprint_).read([&](journal_record&& r) {
           if (r.kind == journal_record::finished && r.index <= control_.last(r.job))
-            summaries_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, options_.max_failures_per_job);
+            summaries_[static_cast<size_t>(r.job)].add(r.index, r.report, r.seconds, most_failures());
         });
       }
     }
