@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -214,6 +215,15 @@ TEST(FormulaBound, SumsThatTruncateNeedTwoUnits) {
   x[0] = 1;
   EXPECT_TRUE(accepts("sums 2u", "sum(k) x[k]", x, 1));
   EXPECT_FALSE(accepts("sums in any order", "sum(k) x[k]", x, 1));
+}
+
+// The product alone overflows in no order of its two factors; with the third one it may.
+TEST(FormulaBound, AProductsFactorsMayOverflowWithAnotherOne) {
+  const std::string line = "(prod(k) x[k]) * x[0]";
+  constexpr double k_inf = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(accepts("slack 1", line, {0x1p100, 0x1p-100}, k_inf));
+  EXPECT_FALSE(accepts("slack 0", line, {0x1p100, 0x1p-100}, k_inf));
+  EXPECT_FALSE(accepts("slack 1", line, {0x1p60, 0x1p-100}, k_inf));
 }
 
 TEST(FormulaBound, SubnormalResultsAreZeroOnlyIfTheContractFlushes) {
