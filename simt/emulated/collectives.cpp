@@ -258,7 +258,7 @@ void thread_exited(thread& t) {
   async_thread_exits(t);
   hb_thread_exits(t);
   if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
-  named_barriers_lose_thread(b);
+  named_barriers_lose_thread(t);
   // A collective may have waited for this lane only.
   for (uint32_t lanes = w.waiting; lanes != 0; lanes &= w.waiting) {
     const auto first = static_cast<uint32_t>(__builtin_ctz(lanes));

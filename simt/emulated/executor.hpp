@@ -5,6 +5,7 @@
 // module.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -101,9 +102,11 @@ struct warpgroup_state {
 };
 
 struct named_barrier_state {
-  unsigned expected = 0, arrived = 0;
-  unsigned threads = 0;  // that have arrived
+  unsigned expected = 0, arrived = 0;  // threads, counted by whole warps
+  unsigned threads = 0;                // that have come, whether or not their warps have arrived
   uint64_t phase = 0;
+  // By warp: its lanes that have come before the warp arrived, and those of them that will not wait for the phase.
+  std::array<uint32_t, 32> come{}, leaving{};
   call_site site;
   phase_clock known;
 };
@@ -392,7 +395,7 @@ void check_shared_canaries(const block_state& b);
 
 // Collectives (collectives.cpp).
 void thread_exited(thread& t);
-void named_barriers_lose_thread(block_state& b);
+void named_barriers_lose_thread(const thread& t);
 
 // Operations on matrices (tensor.cpp).
 void complete_matrix_op(thread* lanes, uint32_t present);

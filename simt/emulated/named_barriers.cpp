@@ -1,4 +1,7 @@
-// Named barriers of a block: barriers among some of its threads.
+// Named barriers of a block: barriers among some of its warps. A thread that comes to one waits for the threads of its
+// warp that have not exited. Then the warp arrives and counts as 32 threads (PTX ISA, "barrier{.cta}").
+#include <utility>
+
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/tensor.hpp"
 
@@ -8,26 +11,44 @@ namespace {
 
 constexpr size_t k_named_barriers = 16;
 
-// A partial warp counts as a whole one. Without a count (0), a barrier waits for the threads that have not exited.
+// Without a count (0), a barrier waits for the threads that have not exited.
 bool is_complete(const named_barrier_state& n, const block_state& b) {
   return n.expected == 0 ? n.threads == b.alive : n.arrived >= n.expected;
+}
+
+void wake(thread& t, const named_barrier_state& n) {
+  if (t.state == thread_state::at_named_barrier && t.waits_for == &n) make_runnable(t);
 }
 
 void complete(named_barrier_state& n, block_state& b) {
   n.arrived = n.threads = 0;
   ++n.phase;
   hb_phase_completes(n.known);
+  for (uint32_t w = 0; w < device.warps; ++w) n.threads += static_cast<unsigned>(__builtin_popcount(n.come[w]));
   for (uint32_t i = 0; i < device.threads; ++i)
-    if (b.threads[i].state == thread_state::at_named_barrier && b.threads[i].waits_for == &n)
-      make_runnable(b.threads[i]);
+    if ((n.come[i / k_lanes] >> i % k_lanes & 1) == 0) wake(b.threads[i], n);
+}
+
+// The warp arrives if all its lanes have come that have not exited.
+void arrive_if_met(named_barrier_state& n, block_state& b, uint32_t warp) {
+  if (n.come[warp] == 0 || (b.warps[warp].live & ~n.come[warp]) != 0) return;
+  const uint32_t leaving = std::exchange(n.leaving[warp], 0);
+  thread* lanes = &b.threads[warp * k_lanes];
+  for (uint32_t m = std::exchange(n.come[warp], 0); m != 0; m &= m - 1) {
+    thread& t = lanes[__builtin_ctz(m)];
+    hb_phase_arrives(n.known, t, b, {});
+    if ((leaving >> t.lane & 1) != 0) wake(t, n);
+  }
+  n.arrived += k_lanes;
+  if (is_complete(n, b)) complete(n, b);
 }
 
 std::string describe_count(unsigned count) {
   return count == 0 ? "the whole block" : std::to_string(count) + " threads";
 }
 
-// The caller has arrived; returns whether the phase is complete.
-bool arrive(int id, unsigned count, const call_site& site) {
+// The caller comes to a barrier, and waits there for its warp and, unless it leaves, for the phase.
+named_barrier_state& come(int id, unsigned count, bool leaves, const call_site& site) {
   thread& self = *current;
   block_state& b = *self.home;
   self.site = site;
@@ -49,38 +70,41 @@ bool arrive(int id, unsigned count, const call_site& site) {
   }
   if (n.threads == 0) n.site = site;
   n.expected = count;
-  hb_phase_arrives(n.known, self, b, {});
   ++n.threads;
-  n.arrived += self.linear + 1 == device.threads ? 1 + device.padded - device.threads : 1;
-  if (!is_complete(n, b)) return false;
-  complete(n, b);
-  return true;
+  n.come[self.warp] |= 1u << self.lane;
+  if (leaves) n.leaving[self.warp] |= 1u << self.lane;
+  const uint64_t phase = n.phase;
+  arrive_if_met(n, b, self.warp);
+  const bool is_met = (n.come[self.warp] >> self.lane & 1) == 0;
+  if (is_met && leaves) return n;
+  if (n.phase != phase) {
+    after_sync();
+  } else {
+    self.waits_for = &n;
+    self.state = thread_state::at_named_barrier;
+    wait_here();
+  }
+  return n;
 }
 
 }  // namespace
 
 void named_barrier_arrive(int id, unsigned count, const call_site& site) {
   access_point();
-  arrive(id, count, site);
+  come(id, count, true, site);
   device.idle_yields = 0;
 }
 
 void named_barrier_sync(int id, unsigned count, const call_site& site) {
-  thread& self = *current;
-  if (arrive(id, count, site)) {
-    after_sync();
-  } else {
-    self.waits_for = &self.home->named_barriers[static_cast<size_t>(id)];
-    self.state = thread_state::at_named_barrier;
-    wait_here();
-  }
-  named_barrier_state& n = self.home->named_barriers[static_cast<size_t>(id)];
-  hb_phase_passes(n.known, self, &n, {});
+  named_barrier_state& n = come(id, count, false, site);
+  hb_phase_passes(n.known, *current, &n, {});
 }
 
-void named_barriers_lose_thread(block_state& b) {
-  for (named_barrier_state& n : b.named_barriers)
-    if (n.threads > 0 && n.expected == 0 && is_complete(n, b)) complete(n, b);
+void named_barriers_lose_thread(const thread& t) {
+  for (named_barrier_state& n : t.home->named_barriers) {
+    arrive_if_met(n, *t.home, t.warp);
+    if (n.threads > 0 && n.expected == 0 && is_complete(n, *t.home)) complete(n, *t.home);
+  }
 }
 
 }  // namespace emu

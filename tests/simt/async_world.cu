@@ -252,6 +252,25 @@ __global__ void hand_over(const float* in, float* out) {
   if (t >= 64 && t < 128) out[t - 64] = sum;
 }
 
+// A warp counts as 32 threads once all its lanes that have not exited have come. Bug: the lanes that should exit wait at
+// another barrier, so two warps never arrive. Counted by threads, both barriers would be complete.
+template <bool Bug>
+__global__ void half_warps(const float* in, float* out) {
+  SIMT_SHARED(box, float[64]);
+  const unsigned t = threadIdx.x;
+  if (t < 64 && t % 32 >= 16) {
+    if (Bug) simt::named_barrier<2>::sync(32);  // @half_warps_wait
+    return;
+  }
+  if (t < 64) {
+    box[t] = in[t];
+    simt::named_barrier<1>::arrive(Bug ? 64 : 96);  // @half_warps_wait
+  } else {
+    simt::named_barrier<1>::sync(Bug ? 64 : 96);  // @half_warps_wait
+    out[t - 64] = box[t % 16 + (t - 64) / 16 * 32];
+  }
+}
+
 // A warpgroup gives registers to two others.
 __global__ void __launch_bounds__(384, 1) shifted_registers(const float* in, float* out) {
   const unsigned t = threadIdx.x;
@@ -382,6 +401,11 @@ std::vector<float> backwards(const std::vector<float>& in, size_t length, size_t
 std::vector<float> reversed(const std::vector<float>& in) { return backwards(in, 128, 1); }
 std::vector<float> reversed_tiles(const std::vector<float>& in) { return backwards(in, 128, k_tiles); }
 std::vector<float> reversed_boxes(const std::vector<float>& in) { return backwards(in, 64, k_tiles); }
+std::vector<float> lower_halves(const std::vector<float>& in) {
+  std::vector<float> out(in.begin(), in.begin() + 16);
+  out.insert(out.end(), in.begin() + 32, in.begin() + 48);
+  return out;
+}
 std::vector<float> reversed_twice(const std::vector<float>& in) {
   std::vector<float> out = reversed(in);
   for (size_t i = 0; i < 128; ++i) out[128 + i] = out[i];
@@ -422,6 +446,7 @@ std::vector<async_twin> async_twins() {
           {"remote_copy", run<remote_copy<0>, 128, 512, 2>, reversed},
           {"multicast_tile", run<multicast_tile<0>, 128, 512, 2>, reversed_twice},
           {"hand_over", run<hand_over<0>, 160, 0>, reversed_boxes},
+          {"half_warps", run<half_warps<false>, 96, 0>, lower_halves},
           {"shifted_registers", run<shifted_registers, 384, 0>, reversed_twice},
           {"ring", run<ring<whole>, 160, k_ring_bytes>, sum_of_all}};
 }
@@ -516,6 +541,8 @@ std::vector<trial> async_world_trials() {
       {"count_differs", "divergence", k_hand<2>},
       {"count_too_high", "deadlock", k_hand<3>},
       {"count_too_low", "race|deadlock", k_hand<4>},
+      {"half_warps", "", run<half_warps<false>, lower_halves, 96, 0>},
+      {"half_warps_wait", "deadlock", run<half_warps<true>, lower_halves, 96, 0>},
       {"shifted_registers", "", run<shifted_registers, reversed_twice, 384, 0>},
       {"ring", "", k_ring<whole>},
       {"late_wait", "race", k_ring<late_wait>},
