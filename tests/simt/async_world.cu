@@ -252,7 +252,7 @@ __global__ void hand_over(const float* in, float* out) {
   if (t >= 64 && t < 128) out[t - 64] = sum;
 }
 
-// A warp counts as 32 threads once all its lanes that have not exited have come. Bug: the lanes that should exit wait at
+// A warp counts as 32 threads once all its lanes have come that have not exited. Bug: lanes that should exit wait at
 // another barrier, so two warps never arrive. Counted by threads, both barriers would be complete.
 template <bool Bug>
 __global__ void half_warps(const float* in, float* out) {
