@@ -1,8 +1,7 @@
-// A gated recurrent unit with both passes as an entry, correct and slow: one thread does everything.
+// A gated recurrent unit with both passes as an entry: one block for each row of a direction, one thread for each unit.
 //   warpcheck verify gru --source docs/bring_your_own/gru_training.cu --entry my_gru --device emulated
 // Contract: kernels/gru/gru.hpp. The reserve holds the gates and hn of every step in f64, then the gradients of the
-// gates and of the states, in a layout of its own. What a step hands
-// to the next one is rounded to f32.
+// gates and of the states, in a layout of its own. What a step hands to the next one is rounded to f32.
 #include <cuda_runtime.h>
 #include <cstdint>
 
@@ -14,9 +13,10 @@ struct network {
 
   // Of a step of a row, r, z, n and hn; behind all of them d_r, d_z, d_n and d_n r.
   __host__ __device__ int64_t values() const { return 4 * D * T * B * H; }
-  __host__ __device__ int64_t bytes() const { return 8 * (2 * values() + 2 * H); }
+  __host__ __device__ int64_t bytes() const { return 8 * (2 * values() + D * B * H); }
   __device__ double* gates(int64_t d, int64_t t, int64_t b) const { return reserve + 4 * ((d * T + t) * B + b) * H; }
   __device__ double* gradients(int64_t d, int64_t t, int64_t b) const { return gates(d, t, b) + values(); }
+  __device__ double* state_gradient(int64_t row) const { return reserve + 2 * values() + row * H; }
   __device__ double before(const float* states, int64_t d, int64_t t, int64_t b, int64_t j) const {
     const int64_t last = d == 0 ? t - 1 : t + 1;
     if (last >= 0 && last < T) return states[((last * B + b) * D + d) * H + j];
@@ -27,7 +27,7 @@ struct network {
 __device__ double logistic(double v) { return 1 / (1 + exp(-v)); }
 
 __device__ void step_forward(const network& g, int64_t d, int64_t t, int64_t b, double* kept) {
-  for (int64_t j = 0; j < g.H; ++j) {
+  for (int64_t j = threadIdx.x; j < g.H; j += blockDim.x) {
     double gi[3], gh[3];
     for (int q = 0; q < 3; ++q) {
       const int64_t row = (d * 3 + q) * g.H + j;
@@ -46,49 +46,52 @@ __device__ void step_forward(const network& g, int64_t d, int64_t t, int64_t b, 
 }
 
 __global__ void forward(network g) {
-  for (int64_t d = 0; d < g.D; ++d)
-    for (int64_t b = 0; b < g.B; ++b) {
-      for (int64_t j = 0; j < g.H && g.hn; ++j)
-        g.hn[(d * g.B + b) * g.H + j] = g.h0 ? g.h0[(d * g.B + b) * g.H + j] : 0;
-      for (int64_t s = 0; s < g.T; ++s) {
-        const int64_t t = d == 0 ? s : g.T - 1 - s;
-        step_forward(g, d, t, b, g.reserve ? g.gates(d, t, b) : nullptr);
-      }
+  for (int64_t row = blockIdx.x; row < g.D * g.B; row += gridDim.x) {
+    const int64_t d = row / g.B, b = row % g.B;
+    for (int64_t j = threadIdx.x; j < g.H && g.hn; j += blockDim.x)
+      g.hn[row * g.H + j] = g.h0 ? g.h0[row * g.H + j] : 0;
+    for (int64_t s = 0; s < g.T; ++s) {
+      const int64_t t = d == 0 ? s : g.T - 1 - s;
+      step_forward(g, d, t, b, g.reserve ? g.gates(d, t, b) : nullptr);
+      __syncthreads();
     }
+  }
 }
 
 // The gradients of the gates of all steps, and of the first states.
 __global__ void backward_states(network g) {
-  double *dh = g.reserve + 2 * g.values(), *next = dh + g.H;
-  for (int64_t d = 0; d < g.D; ++d)
-    for (int64_t b = 0; b < g.B; ++b) {
-      for (int64_t j = 0; j < g.H; ++j) dh[j] = g.dhn ? g.dhn[(d * g.B + b) * g.H + j] : 0;
-      for (int64_t s = 0; s < g.T; ++s) {
-        const int64_t t = d == 1 ? s : g.T - 1 - s;
-        const double* k = g.gates(d, t, b);
-        double* v = g.gradients(d, t, b);
-        for (int64_t j = 0; j < g.H; ++j) {
-          const double r = k[j], z = k[g.H + j], n = k[2 * g.H + j], hn = k[3 * g.H + j];
-          const double e = float(dh[j] + (g.dy ? g.dy[((t * g.B + b) * g.D + d) * g.H + j] : 0));
-          v[2 * g.H + j] = e * (1 - z) * (1 - n * n);
-          v[j] = v[2 * g.H + j] * hn * r * (1 - r);
-          v[g.H + j] = e * (g.before(g.y_in, d, t, b, j) - n) * z * (1 - z);
-          v[3 * g.H + j] = v[2 * g.H + j] * r;
-          next[j] = e * z;
-        }
-        for (int64_t j = 0; j < 3 * g.H; ++j)
-          for (int64_t i = 0; i < g.H; ++i)
-            next[i] += g.w_hh[(d * 3 * g.H + j) * g.H + i] * v[j < 2 * g.H ? j : j + g.H];
-        for (int64_t j = 0; j < g.H; ++j) dh[j] = float(next[j]);
+  for (int64_t row = blockIdx.x; row < g.D * g.B; row += gridDim.x) {
+    const int64_t d = row / g.B, b = row % g.B;
+    double* const dh = g.state_gradient(row);
+    for (int64_t j = threadIdx.x; j < g.H; j += blockDim.x) dh[j] = g.dhn ? g.dhn[row * g.H + j] : 0;
+    for (int64_t s = 0; s < g.T; ++s) {
+      const int64_t t = d == 1 ? s : g.T - 1 - s;
+      const double* k = g.gates(d, t, b);
+      double* v = g.gradients(d, t, b);
+      for (int64_t j = threadIdx.x; j < g.H; j += blockDim.x) {
+        const double r = k[j], z = k[g.H + j], n = k[2 * g.H + j], hn = k[3 * g.H + j];
+        const double e = float(dh[j] + (g.dy ? g.dy[((t * g.B + b) * g.D + d) * g.H + j] : 0));
+        v[2 * g.H + j] = e * (1 - z) * (1 - n * n);
+        v[j] = v[2 * g.H + j] * hn * r * (1 - r);
+        v[g.H + j] = e * (g.before(g.y_in, d, t, b, j) - n) * z * (1 - z);
+        v[3 * g.H + j] = v[2 * g.H + j] * r;
+        dh[j] = e * z;
       }
-      for (int64_t j = 0; j < g.H && g.dh0; ++j) g.dh0[(d * g.B + b) * g.H + j] = float(dh[j]);
+      __syncthreads();  // every thread reads the gradients of all gates
+      for (int64_t i = threadIdx.x; i < g.H; i += blockDim.x) {
+        double sum = dh[i];
+        for (int64_t j = 0; j < 3 * g.H; ++j) sum += g.w_hh[(d * 3 * g.H + j) * g.H + i] * v[j < 2 * g.H ? j : j + g.H];
+        dh[i] = float(sum);
+      }
     }
+    for (int64_t j = threadIdx.x; j < g.H && g.dh0; j += blockDim.x) g.dh0[row * g.H + j] = float(dh[j]);
+  }
 }
 
 __global__ void backward_weights(network g) {
-  for (int64_t row = 0; row < g.D * 3 * g.H; ++row) {
+  for (int64_t row = blockIdx.x; row < g.D * 3 * g.H; row += gridDim.x) {
     const int64_t d = row / (3 * g.H), j = row % (3 * g.H), of_state = j < 2 * g.H ? j : j + g.H;
-    for (int64_t i = -1; i < g.I + g.H; ++i) {
+    for (int64_t i = int64_t(threadIdx.x) - 1; i < g.I + g.H; i += blockDim.x) {
       double sum = 0, other = 0;  // i < 0: of both biases
       for (int64_t t = 0; t < g.T; ++t)
         for (int64_t b = 0; b < g.B; ++b) {
@@ -104,13 +107,16 @@ __global__ void backward_weights(network g) {
       if (i >= g.I && g.dw_hh) g.dw_hh[row * g.H + i - g.I] = float(sum);
     }
   }
-  for (int64_t at = 0; at < g.T * g.B * g.I && g.dx; ++at) {
-    double sum = 0;
-    for (int64_t row = 0; row < g.D * 3 * g.H; ++row)
-      sum +=
-          g.w_ih[row * g.I + at % g.I] * g.gradients(row / (3 * g.H), at / g.I / g.B, at / g.I % g.B)[row % (3 * g.H)];
-    g.dx[at] = float(sum);
-  }
+}
+
+__global__ void backward_input(network g) {
+  for (int64_t step = blockIdx.x; step < g.T * g.B && g.dx; step += gridDim.x)
+    for (int64_t i = threadIdx.x; i < g.I; i += blockDim.x) {
+      double sum = 0;
+      for (int64_t row = 0; row < g.D * 3 * g.H; ++row)
+        sum += g.w_ih[row * g.I + i] * g.gradients(row / (3 * g.H), step / g.B, step % g.B)[row % (3 * g.H)];
+      g.dx[step * g.I + i] = float(sum);
+    }
 }
 
 int my_gru(const float* x, const float* w_ih, const float* w_hh, const float* b_ih, const float* b_hh, const float* h0,
@@ -123,9 +129,11 @@ int my_gru(const float* x, const float* w_ih, const float* w_hh, const float* b_
     *reserve_bytes = g.bytes();
     return cudaSuccess;
   }
-  if (pass == 0) forward<<<1, 1, 0, stream>>>(g);
+  constexpr unsigned k_blocks = 16, k_threads = 32;
+  if (pass == 0) forward<<<k_blocks, k_threads, 0, stream>>>(g);
   if (pass != 0 && !reserve) return cudaErrorNotSupported;
-  if (pass == 1) backward_states<<<1, 1, 0, stream>>>(g);
-  if (pass == 1) backward_weights<<<1, 1, 0, stream>>>(g);
+  if (pass == 1) backward_states<<<k_blocks, k_threads, 0, stream>>>(g);
+  if (pass == 1) backward_weights<<<k_blocks, k_threads, 0, stream>>>(g);
+  if (pass == 1) backward_input<<<k_blocks, k_threads, 0, stream>>>(g);
   return cudaGetLastError();
 }
