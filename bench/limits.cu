@@ -83,6 +83,9 @@ unsigned sm_count() {
 
 constexpr size_t k_slot_alignment = 1024;
 
+// Whole vectors: a slot has room for the last one.
+size_t vectors_of(size_t bytes) { return (bytes + sizeof(uint4) - 1) / sizeof(uint4); }
+
 }  // namespace
 
 void check(cudaError_t status, const char* what) {
@@ -188,7 +191,7 @@ buffer_ring::~buffer_ring() {
 
 limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
   limit_search search(ring, repeats, stream);
-  const size_t count = bytes / sizeof(uint4);
+  const size_t count = vectors_of(bytes);
   search.offer("cudaMemcpyAsync", [=](const buffer_ring& r, int i) {
     check(cudaMemcpyAsync(r.output(i), r.input(i), bytes, cudaMemcpyDeviceToDevice, stream), "copy");
   });
@@ -213,7 +216,7 @@ limit fastest_copy(const buffer_ring& ring, size_t bytes, int repeats, cudaStrea
 
 limit fastest_read(const buffer_ring& ring, size_t bytes, int repeats, cudaStream_t stream) {
   limit_search search(ring, repeats, stream);
-  const size_t count = bytes / sizeof(uint4);
+  const size_t count = vectors_of(bytes);
   const auto offer_kernel = [&](const std::string& by, auto kernel, unsigned blocks, unsigned threads) {
     search.offer(by, [=](const buffer_ring& r, int i) {
       kernel<<<blocks, threads, 0, stream>>>(static_cast<const uint4*>(r.input(i)), count,
