@@ -11,14 +11,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <stdexcept>
 
+#include "bench/confirmation.hpp"
 #include "bench/judged_turns.hpp"
 #include "bench/peer_times.hpp"
 #include "bench/statistics.hpp"
-#include "bench/time_elsewhere.hpp"
 #include "bench/timed_call.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
@@ -35,27 +34,7 @@ using namespace engine;
 // The emulated device would take minutes for more elements.
 constexpr int64_t k_emulated_elements = 1 << 18;
 
-// Median of a / median of b with the 95 % interval of a seeded bootstrap.
-struct ratio {
-  double value = 0;
-  double low = 0;
-  double high = 0;
-};
-
-ratio ratio_of_medians(const std::vector<double>& a, const std::vector<double>& b) {
-  constexpr int k_resamples = 1000;
-  std::mt19937 random(1);
-  std::vector<double> ratios;
-  const auto resample = [&](const std::vector<double>& from) {
-    std::uniform_int_distribution<size_t> pick(0, from.size() - 1);
-    std::vector<double> sample(from.size());
-    for (double& value : sample) value = from[pick(random)];
-    return median(sample);
-  };
-  for (int i = 0; i < k_resamples; ++i) ratios.push_back(resample(a) / resample(b));
-  std::sort(ratios.begin(), ratios.end());
-  return {median(a) / median(b), ratios[k_resamples / 40], ratios[k_resamples - 1 - k_resamples / 40]};
-}
+constexpr const char* k_ours = "ours";  // our kernel as a peer
 
 struct peer {
   std::string name;
@@ -78,6 +57,7 @@ struct measurement {
   std::string peer;                                       // the fastest, or empty
   double peer_us = 0;
   ratio to_peer;
+  std::vector<std::pair<std::string, double>> claims;  // of foreign code, each with its median in us
 
   double fraction() const { return limit_us / us; }
 };
@@ -194,6 +174,7 @@ measurement measure(program& p, const bench_row& row) {
 
   result.times = all[0];
   result.us = median(all[0]);
+  if (!p.measures_ours()) result.claims.emplace_back(p.options.candidate, result.us);
   if (const std::string problem = runs.subject.problem(result.us, moved); !problem.empty())
     throw std::runtime_error(problem);
   result.variant = runs.subject.variant();
@@ -216,6 +197,7 @@ measurement measure(program& p, const bench_row& row) {
       continue;
     }
     offer_peer(result, runs.peers[i].name, us);
+    if (runs.peers[i].name != k_ours) result.claims.emplace_back(runs.peers[i].name, median(us));
     judge(runs.peers[i].name, median(us));
   }
   if (const auto known = p.foreign.find(result.name); known != p.foreign.end())
@@ -258,7 +240,8 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
     state.counters["ratio_high"] = m.to_peer.high;
   }
   state.SetLabel(m.variant + (m.peer.empty() ? "" : " peer:" + m.peer));
-  if (p.options.measured) p.options.measured(m.name, m.us);
+  for (const auto& [of, us] : m.claims)
+    if (p.options.measured) p.options.measured(m.name, of, us);
   p.results.push_back(std::move(m));
 }
 
@@ -442,18 +425,19 @@ const bench_device& device_of(program& p, const listed_operator& op, const warpc
 }
 
 peer make_peer(program& p, const std::string& name, const candidate& c) {
-  return {name, c.op, &device_of(p, *c.op, *c.api)};
+  return {name, c.op, c.op ? &device_of(p, *c.op, *c.api) : nullptr};
 }
 
-// Opens a library, which may lack the operator, or another candidate by its name.
-peer open_peer(program& p, const std::string& name) {
-  if (name.find(':') != std::string::npos)
-    return make_peer(p, name, open_candidate(name, p.described.op, p.options.device));
-  const warpcheck_device device = device_from_name(p.options.device);
-  const candidate_library& library = candidate_library::load_for(name, device);
-  const listed_operator* const op = library.find(p.described.op, device);
-  if (op == nullptr) return {library.name(), nullptr, nullptr};
-  return make_peer(p, library.name(), open_candidate(name, p.described.op, p.options.device));
+// Opens a library, which may lack the operator, or another candidate by its name. Returns the name that tables show.
+std::pair<std::string, candidate> open_peer(const program& p, const std::string& name) {
+  std::string shown = name;
+  if (name.find(':') == std::string::npos) {
+    const warpcheck_device device = device_from_name(p.options.device);
+    const candidate_library& library = candidate_library::load_for(name, device);
+    shown = library.name();
+    if (library.find(p.described.op, device) == nullptr) return {shown, {}};
+  }
+  return {shown, open_candidate(name, p.described.op, p.options.device)};
 }
 
 void open(program& p) {
@@ -464,8 +448,11 @@ void open(program& p) {
   device_of(p, *subject.op, *subject.api);
   // There is no built-in kernel for a formula.
   if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU && p.described.formula.empty())
-    p.peers.push_back(make_peer(p, "ours", open_candidate("builtin", p.described.op, p.options.device)));
-  for (const std::string& name : p.options.peers) p.peers.push_back(open_peer(p, name));
+    p.peers.push_back(make_peer(p, k_ours, open_candidate("builtin", p.described.op, p.options.device)));
+  for (const std::string& name : p.options.peers) {
+    const auto [shown, c] = open_peer(p, name);
+    p.peers.push_back(make_peer(p, shown, c));
+  }
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
 }
 
@@ -504,27 +491,39 @@ int run_all(program& p, bool only_lists) {
   return p.failed || below ? 1 : 0;
 }
 
-// Times the candidate of the claims in a runner, by the clock of this process, which never loads the candidate. Returns
-// 0 if each claim can be true.
-int confirm_all(program& p) {
-  const candidate c = open_candidate(p.options.candidate, p.described.op, p.options.device);
-  p.subject = c.op;
-  if (!has_runner(*c.api)) return 0;  // a Python function has its interpreter
-  const warpcheck_stream_options stream_options = {};
-  void* const stream = c.api->stream_create(&stream_options);
+distant_kernel distant(const program& p, const std::string& name, const candidate& c) {
+  const warpcheck_stream_options options = {};
+  void* const stream = c.api->stream_create(&options);  // lives as long as the process
   if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, c.api->last_error()));
+  return {name, c.op, c.api, stream};
+}
+
+// Opens our kernel in this process and in a runner.
+known_kernel open_known(program& p) {
+  const candidate here = open_candidate("builtin", k_known_operator, p.options.device);
+  const warpcheck_device device = device_from_name(p.options.device);
+  const candidate_library& elsewhere = candidate_library::load_for(builtin_library(p.options.device), device);
+  const candidate c = {elsewhere.find(k_known_operator, device), elsewhere.api_for(device)};
+  return {here.op, &device_of(p, *here.op, *here.api), distant(p, k_ours, c)};
+}
+
+// Confirms the claims, or not. This process never loads foreign code. Returns 0 if each claim can be true.
+int confirm_all(program& p) {
+  std::vector<std::pair<std::string, candidate>> foreign;
+  if (!p.measures_ours())
+    foreign.emplace_back(p.options.candidate, open_candidate(p.options.candidate, p.described.op, p.options.device));
+  p.subject = p.measures_ours() ? nullptr : foreign.front().second.op;
+  for (const std::string& name : p.options.peers) foreign.push_back(open_peer(p, name));
+  std::vector<distant_kernel> kernels;
+  for (const auto& [name, c] : foreign)
+    if (c.op != nullptr && has_runner(*c.api)) kernels.push_back(distant(p, name, c));
+  if (kernels.empty()) return 0;  // a Python function has its interpreter
+  const known_kernel known = open_known(p);
   bool are_confirmed = true;
   for (const bench_row* const row : rows_of(p)) {
-    const std::string name = name_of(p.described, *row);
-    const auto claim = p.options.claims.find(name);
-    if (claim == p.options.claims.end()) continue;
-    const int slots = slots_elsewhere(traffic_of(p.described, *row));
-    const bench_device device{*c.api, dl_device(*c.op), stream, host_timing(*c.api, slots)};
-    const time_elsewhere elsewhere = measure_elsewhere(p.described, *row, device, *c.op);
-    const bool is_confirmed = elsewhere.allows(claim->second);
-    fmt::print("{}: {:.2f} us with its launch in a process of its own, by the clock of another: this {} {:.2f} us\n",
-               name, elsewhere.us, is_confirmed ? "confirms" : "does not confirm", claim->second);
-    are_confirmed = are_confirmed && is_confirmed;
+    const auto claims = p.options.claims.find(name_of(p.described, *row));
+    if (claims != p.options.claims.end())
+      are_confirmed = confirm_row(p.described, *row, claims->second, kernels, known) && are_confirmed;
   }
   return are_confirmed ? 0 : 1;
 }

@@ -27,11 +27,11 @@ struct operator_bench_options {
   bool only_checks = false;             // checks these options and measures nothing
   // Shows a text on the terminal for as long as the returned object lives; null: nothing is shown.
   std::function<std::shared_ptr<void>(const std::string&)> show = nullptr;
-  // Gets the time of each measured row by the device's clock, in us.
-  std::function<void(const std::string& row, double us)> measured = nullptr;
-  // Times by row that another process has measured: the candidate is only timed by this process's clock, in a runner,
-  // and each time is confirmed or not. Empty: the candidate is measured.
-  std::map<std::string, double> claims;
+  // Gets the time of a candidate or peer in each measured row by the device's clock, in us.
+  std::function<void(const std::string& row, const std::string& of, double us)> measured = nullptr;
+  // Times by row and candidate or peer that another process has measured: these are only timed by this process's clock,
+  // in runners, and each time is confirmed or not. Empty: the candidate is measured.
+  std::map<std::string, std::map<std::string, double>> claims;
   std::vector<std::string> google_benchmark;  // its own options: --benchmark_filter=..., ...
 };
 

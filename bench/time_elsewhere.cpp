@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
+#include <cmath>
 #include <numeric>
-#include <random>
 #include <stdexcept>
+#include <string>
 
 namespace warpcheck::bench {
 namespace {
 
-// Of a turn: two messages. Of a call: its launch by the candidate, and reading a part of its result.
-constexpr double k_of_turn_us = 400, k_of_call_us = 20;
+constexpr size_t k_bytes = size_t{1} << 28;  // of all slots
 
 std::vector<std::string> contents(const std::vector<engine::peeked>& parts) {
   std::vector<std::string> all;
@@ -24,41 +22,60 @@ std::vector<std::string> contents(const std::vector<engine::peeked>& parts) {
 }  // namespace
 
 int slots_elsewhere(const traffic& moved) {
-  constexpr size_t k_bytes = size_t{1} << 28;
   return static_cast<int>(std::clamp<size_t>(k_bytes / std::max<size_t>(1, moved.in + moved.out), 2, 256));
 }
 
-time_elsewhere measure_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
-                                 const engine::listed_operator& callee) {
-  constexpr int k_turns = 3;  // the first one loads the kernels
-  timed_call call(d, row, device);
-  std::mt19937_64 random(std::random_device{}());
-  std::vector<int> order(static_cast<size_t>(call.memory().count));
-  std::iota(order.begin(), order.end(), 0);
-  time_elsewhere least{std::numeric_limits<double>::infinity(),
-                       k_of_call_us + k_of_turn_us / static_cast<double>(order.size())};
-  for (int turn = 0; turn < k_turns; ++turn) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const int slot : order) {
-      call.draw_inputs(random());
-      call.prepare(slot);
-    }
-    std::vector<engine::peeked> parts;
-    const double us = engine::time_batch(
-        device.api,
-        [&] {
-          for (const int slot : order) call.run(callee, slot);
-        },
-        [&] { return parts = call.parts_of_results(random()); });
-    const std::vector<std::string> read = contents(parts);
-    device.wait();
-    if (contents(parts) != read)
-      throw std::runtime_error(fmt::format("{}: a result changed after it was read", bench::name_of(d, row)));
-    call.keep(order.back());
-    call.judge_kept({order.begin(), order.end()}, random());
-    least.us = std::min(least.us, us / static_cast<double>(order.size()));
+size_t bytes_alike(const traffic& moved) { return std::min(moved.in + moved.out, k_bytes / 2); }
+
+double yardstick::most_us(double device_us) const {
+  double launch_us = 0, share = 0;
+  for (size_t turn = 0; turn < tiny.us.size(); ++turn) {
+    const double of_tiny = tiny.us[turn] - tiny.device_us, of_alike = alike.us[turn] - alike.device_us;
+    launch_us = std::max(launch_us, of_tiny);
+    share = std::max(share, std::abs(of_alike - of_tiny) / alike.device_us);
   }
-  return least;
+  return launch_us + (1 + share) * device_us;
+}
+
+turns_elsewhere::turns_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
+                                 const engine::listed_operator& callee, bool are_judged)
+    : described_(d),
+      row_(row),
+      device_(device),
+      callee_(callee),
+      are_judged_(are_judged),
+      call_(d, row, device),
+      order_(static_cast<size_t>(call_.memory().count)),
+      random_(std::random_device{}()) {
+  std::iota(order_.begin(), order_.end(), 0);
+}
+
+void turns_elsewhere::draw_all_inputs() {
+  for (const int slot : order_) {
+    call_.draw_inputs(random_());
+    call_.prepare(slot);
+  }
+}
+
+double turns_elsewhere::turn() {
+  std::shuffle(order_.begin(), order_.end(), random_);
+  if (are_judged_) draw_all_inputs();
+  std::vector<engine::peeked> parts;
+  const double us = engine::time_batch(
+      device_.api,
+      [&] {
+        for (const int slot : order_) call_.run(callee_, slot);
+      },
+      [&] { return parts = call_.parts_of_results(random_()); });
+  const std::vector<std::string> read = contents(parts);
+  device_.wait();
+  if (contents(parts) != read)
+    throw std::runtime_error(fmt::format("{}: a result changed after it was read", bench::name_of(described_, row_)));
+  if (are_judged_) {
+    call_.keep(order_.back());
+    call_.judge_kept({order_.begin(), order_.end()}, random_());
+  }
+  return us / static_cast<double>(order_.size());
 }
 
 }  // namespace warpcheck::bench

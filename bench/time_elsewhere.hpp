@@ -1,25 +1,53 @@
-// The time of a candidate by a clock that it cannot change: it runs in a process of its own, the judge's clock counts.
+// Times by a clock that a candidate cannot change: it runs in a process of its own, and the judge's clock counts.
 #pragma once
+
+#include <random>
+#include <vector>
 
 #include "bench/timed_call.hpp"
 
 namespace warpcheck::bench {
 
-struct time_elsewhere {
-  double us = 0;        // of a call
-  double slack_us = 0;  // the part of it that launches, messages and reading results can take
+// Calls of a callee in a runner. The time of a turn ends when an unforeseen part of each result has been read, so no
+// result can be made later. If the turns are judged, all slots get new inputs before each, so none is made earlier.
+class turns_elsewhere {
+ public:
+  // `device`: that of a runner, with the memory of host_timing(). All arguments outlive the object.
+  turns_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
+                  const engine::listed_operator& callee, bool are_judged);
 
-  // True if a call can take as little as this by the device's clock.
-  bool allows(double device_us) const { return us <= 1.25 * device_us + slack_us; }
+  // Makes a turn and returns the microseconds of a call. Throws std::runtime_error if a result is wrong.
+  double turn();
+
+ private:
+  void draw_all_inputs();
+
+  const engine::description& described_;
+  const engine::bench_row& row_;
+  const bench_device& device_;
+  const engine::listed_operator& callee_;
+  bool are_judged_;
+  timed_call call_;
+  std::vector<int> order_;  // of the slots
+  std::mt19937_64 random_;
 };
 
-// Measures calls on slots that all have new inputs. The time of a turn ends when an unforeseen part of each result has
-// been read, so no result can be made later, and none earlier. Throws std::runtime_error if a result is wrong.
-// `device`: that of a runner, with the memory of host_timing().
-time_elsewhere measure_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
-                                 const engine::listed_operator& callee);
+// A call of our own whose time by the device's clock is known, and its times elsewhere.
+struct known_call {
+  double device_us = 0;
+  std::vector<double> us;  // of each turn
+};
 
-// Returns the number of slots for a row in a runner.
+// The most that an honest call may take elsewhere, by two calls of ours in the same turns: launches, messages and
+// reading results are those of a tiny call, and the clocks of two processes agree as far as they do for a call that
+// moves as many bytes.
+struct yardstick {
+  known_call tiny, alike;
+  double most_us(double device_us) const;
+};
+
+// Returns the number of slots for a row in a runner, and the part of the row's bytes that a call alike moves.
 int slots_elsewhere(const traffic& moved);
+size_t bytes_alike(const traffic& moved);
 
 }  // namespace warpcheck::bench

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -42,19 +43,25 @@ class IsolatedDevice(unittest.TestCase):
                 self.assertIn("softmax/dispatch-boundaries: pass", r.stdout, r.stderr)
 
     @unittest.skipUnless(BENCH, "with CUDA, bench needs a GPU")
-    def test_a_time_is_confirmed_by_the_clock_of_another_process(self):
+    def test_times_are_confirmed_by_the_clock_of_another_process(self):
         with tempfile.TemporaryDirectory() as folder:
             for file in (WARPCHECK, BENCH):
                 shutil.copy(file, folder)
             shutil.copy(DEVICE, pathlib.Path(folder) / "libwarpcheck_cuda.so")
-            library = shutil.copy(DEVICE, folder)
+            first, second = (shutil.copy(DEVICE, pathlib.Path(folder) / name) for name in ("first.so", "second.so"))
             command = [pathlib.Path(folder) / "warpcheck", "bench", "softmax", "--device", "cuda", "--unverified"]
-            command += ["--candidate", library, "--row", "rows=300,cols=2"]
-            for slow, verdict, code in ((None, "confirms", 0), ("1", "does not confirm", 1)):
-                environment = {**os.environ, **({"PRETENDED_DEVICE_SLOW_RUNNER": slow} if slow else {})}
-                r = subprocess.run(command, env=environment, capture_output=True, text=True)
-                self.assertIn(f"by the clock of another: this {verdict} ", r.stdout, r.stderr)
-                self.assertEqual(r.returncode, code)
+            command += ["--row", "rows=300,cols=2", "--peer", second]
+            for options, slow, verdicts, code in (
+                (["--candidate", first], None, ["confirms"] * 2, 0),
+                (["--candidate", first], "first.so", ["does not confirm", "confirms"], 1),
+                (["--candidate", first], "second.so", ["confirms", "does not confirm"], 1),
+                ([], "second.so", ["does not confirm"], 1),
+            ):
+                with self.subTest(options=options, slow=slow):
+                    environment = {**os.environ, **({"PRETENDED_DEVICE_SLOW_RUNNER": slow} if slow else {})}
+                    r = subprocess.run(command + options, env=environment, capture_output=True, text=True)
+                    found = re.findall("by the clock of another: this (confirms|does not confirm) ", r.stdout)
+                    self.assertEqual((found, r.returncode), (verdicts, code), r.stdout + r.stderr)
 
 
 if __name__ == "__main__":

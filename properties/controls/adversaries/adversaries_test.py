@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -143,6 +144,15 @@ class Adversaries(unittest.TestCase):
     @unittest.skipIf(DEVICE == "emulated", "its clock is the judge's")
     def test_slowed_clocks_pay_off_in_the_process_of_the_judge(self):
         self.assert_passes(bench("slowed_clocks", "--unverified", "--no-isolate"))
+
+    @unittest.skipIf(DEVICE == "emulated", "its clock is the judge's")
+    def test_the_time_of_a_peer_that_slows_clocks_is_not_confirmed(self):
+        for name, verdict in (("slowed_clocks", "does not confirm"), ("honest", "confirms")):
+            with self.subTest(name):
+                peer = f"source:{SOURCE}:{name}"
+                r = run("", "bench", "softmax", "--row", ROW, "--peer", peer)
+                self.assertEqual(r.returncode, 0 if verdict == "confirms" else 1, r.stdout + r.stderr)
+                self.assertRegex(r.stdout, f"{re.escape(peer)}: .* by the clock of another: this {verdict} ")
 
     def test_as_a_peer_it_has_no_part_and_ours_is_measured(self):
         peers = [f"source:{SOURCE}:{name}" for name in ("seen_pointers", "honest")]

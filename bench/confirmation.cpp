@@ -1,0 +1,107 @@
+#include "bench/confirmation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "bench/statistics.hpp"
+#include "bench/time_elsewhere.hpp"
+
+namespace warpcheck::bench {
+namespace {
+
+using engine::bench_row;
+using engine::description;
+
+const description& known_operator() { return *engine::find_description(k_known_operator); }
+
+// Returns a row of the known operator that moves about as many bytes.
+bench_row row_of(size_t bytes) {
+  constexpr int64_t k_least = 16, k_cols = 1024;
+  bench_row row = known_operator().bench.rows.front();
+  const int64_t elements = std::max(k_least, static_cast<int64_t>(bytes / 2 / sizeof(float)));
+  const int64_t cols = std::min(elements, k_cols);
+  row.of = {{"rows", elements / cols}, {"cols", cols}};
+  return row;
+}
+
+// A kernel's turns for a row, and the device that they use.
+class distant_turns {
+ public:
+  // Slots have room for `least` bytes of each kind.
+  distant_turns(const description& d, const bench_row& row, const distant_kernel& k, int slots, const traffic& least,
+                bool are_judged)
+      : device_{*k.api, engine::dl_device(*k.op), k.stream, host_timing(*k.api, slots)} {
+    device_.timing.allocate = [allocate = device_.timing.allocate, least](size_t in, size_t out) {
+      return allocate(std::max(in, least.in), std::max(out, least.out));
+    };
+    turns_.emplace(d, row, device_, *k.op, are_judged);
+  }
+  double turn() { return turns_->turn(); }
+
+ private:
+  bench_device device_;
+  std::optional<turns_elsewhere> turns_;
+};
+
+// The turns of a call of ours, whose time by the device's clock is measured first.
+class known_turns {
+ public:
+  known_turns(const bench_row& row, const known_kernel& k, int slots, const traffic& least)
+      : row_(row), elsewhere_(known_operator(), row_, k.elsewhere, slots, least, false) {
+    timed_call call(known_operator(), row_, *k.device);
+    timed_run run;
+    run.run = [&](int i) { call.run(*k.here, i); };
+    run.wait = [&] { k.device->wait(); };
+    times_.device_us = median(k.device->timing.in_turn({run}).front());
+  }
+  void turn(bool counts) {
+    const double us = elsewhere_.turn();
+    if (counts) times_.us.push_back(us);
+  }
+  const known_call& times() const { return times_; }
+
+ private:
+  bench_row row_;
+  distant_turns elsewhere_;
+  known_call times_;
+};
+
+}  // namespace
+
+bool confirm_row(const description& d, const bench_row& row, const times_by_name& claims,
+                 const std::vector<distant_kernel>& kernels, const known_kernel& known) {
+  constexpr int k_turns = 4;  // the first one loads the kernels and does not count
+  const traffic moved = traffic_of(d, row), alike = {bytes_alike(moved) / 2, bytes_alike(moved) / 2};
+  const int slots = slots_elsewhere(moved);
+  known_turns tiny(row_of(0), known, slots, alike), as_large(row_of(bytes_alike(moved)), known, slots, alike);
+  std::vector<std::unique_ptr<distant_turns>> all;
+  for (const distant_kernel& k : kernels) {
+    all.push_back(nullptr);
+    if (claims.contains(k.name)) all.back() = std::make_unique<distant_turns>(d, row, k, slots, traffic{}, true);
+  }
+  std::vector<double> least(all.size(), std::numeric_limits<double>::infinity());
+  for (int turn = 0; turn < k_turns; ++turn) {
+    tiny.turn(turn > 0);
+    as_large.turn(turn > 0);
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i]) least[i] = std::min(least[i], all[i]->turn());
+  }
+  const yardstick measure{tiny.times(), as_large.times()};
+  bool are_confirmed = true;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i]) continue;
+    const double claim = claims.at(kernels[i].name), most = measure.most_us(claim);
+    const bool is_confirmed = least[i] <= most;
+    fmt::print(
+        "{}, {}: {:.2f} us with its launch in a process of its own, by the clock of another: this {} {:.2f} us, for "
+        "which an honest call takes up to {:.2f} us there\n",
+        name_of(d, row), kernels[i].name, least[i], is_confirmed ? "confirms" : "does not confirm", claim, most);
+    are_confirmed = are_confirmed && is_confirmed;
+  }
+  return are_confirmed;
+}
+
+}  // namespace warpcheck::bench
