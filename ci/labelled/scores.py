@@ -24,19 +24,20 @@ def run_code(code, options):
         command = [options.warpcheck, "run-emulated", "code.cu", "--keep-going", "--no-trace", "--quiet"]
         command += ["--timeout", str(options.timeout), "--json", str(result), *code.options]
         command += [w for i in code.includes for w in ("-I", str(i))]
-        late = []  # inputs
+        done = []  # inputs that a certificate covers, or that do not end
         for schedules, arguments in itertools.product(SCHEDULES, code.inputs):
-            if arguments in late or is_settled(row):
+            if arguments in done or is_settled(row):
                 continue
             words = [w for s in schedules for w in ("--schedule", s)]
             result.unlink(missing_ok=True)
-            done = subprocess.run([*command, *words, "--", *arguments], cwd=scratch, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            ended = subprocess.run([*command, *words, "--", *arguments], cwd=scratch, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if not result.is_file():  # it did not compile
-                row["refused"] = construct_of(done.stdout.decode(errors="replace"))
+                row["refused"] = construct_of(ended.stdout.decode(errors="replace"))
                 break
-            if "timeout" in add_report(row, json.loads(result.read_text())):
-                late.append(arguments)
+            report = json.loads(result.read_text())
+            if "timeout" in add_report(row, report) or all(r.get("every_schedule") for r in report["runs"]):
+                done.append(arguments)
     return row
 
 
