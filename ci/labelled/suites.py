@@ -201,7 +201,7 @@ NO_ACQUIRE = "the readers spin on a relaxed atomic, and a release needs an acqui
 SAME_VALUE = "threads write the same value, which is reported as benign"
 JUDGED = {
     "hirace": {},
-    "scor": {r"^norace_inter(warp|block)_(blk)?fence": ("false", NO_ACQUIRE)},
+    "scor": {r"^norace_inter(warp|block|warp-block)_(blk)?fence": ("false", NO_ACQUIRE)},
     "gpuverify": {
         r"^(loop_unwind|memcpy/|curand_tests/fail/init_race)": ("missed", SAME_VALUE),
         r"^memset/unhandled_varlen": ("missed", "it writes a local variable and places that no threads share"),
