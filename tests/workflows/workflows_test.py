@@ -35,7 +35,7 @@ sys.path.insert(0, str(SOURCE / "ci"))
 from gating import command as gate  # noqa: E402
 from nights import command as nightly  # noqa: E402
 
-ALLOWED_PROGRAMS = {"ci/test", "ci/nightly", "../judge/ci/gate", "git", "gh", "for", "if", "done"}
+ALLOWED_PROGRAMS = {"ci/test", "ci/nightly", "ci/foreign", "../judge/ci/gate", "git", "gh", "for", "if", "done"}
 
 
 def run(*command):
