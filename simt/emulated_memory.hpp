@@ -20,6 +20,8 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem);
 
 // Frees what device_alloc returned; nullptr is allowed, any other pointer throws device_error.
 void device_free(void* p);
+// Called once by the next device_free, before it frees; null: nothing is.
+extern void (*before_device_free)();
 
 // Offset, relative to p, of the first damaged canary byte (negative, or >= the size), or INT64_MIN where all is intact.
 int64_t device_check(const void* p);

@@ -195,7 +195,10 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
   return p;
 }
 
+void (*before_device_free)() = nullptr;
+
 void device_free(void* p) {
+  if (const auto work = std::exchange(before_device_free, nullptr)) work();
   if (p == nullptr) return;
   allocator& m = memory();
   const std::lock_guard<std::mutex> guard(m.lock);

@@ -113,7 +113,7 @@ template <class T>
 T value_as(const warpcheck_entry_value& v) {
 #ifndef SIMT_ENTRY_BY_NVCC
   if constexpr (std::is_same<T, cudaStream_t>::value)
-    return nullptr;  // launches in the default stream go to the trial's stream
+    return stream_of_call();
   else
 #endif
       if constexpr (std::is_pointer<T>::value)
@@ -168,18 +168,23 @@ Function* of_the_command(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// Launches without a stream go to the trial's stream.
+// Launches go to the trial's stream. An entry without a stream is over when all its work is.
 struct redirected_launches {
 #ifndef SIMT_ENTRY_BY_NVCC
   program& p = the_program();
   emulation* before = p.current;
-  explicit redirected_launches(void* to) {
+  bool waits_for_all;
+  redirected_launches(void* to, bool has_stream) : waits_for_all(!has_stream) {
     if (to != nullptr) p.current = static_cast<emulation*>(to);
     p.last_error = 0;
+    begin_call();
   }
-  ~redirected_launches() { p.current = before; }
+  ~redirected_launches() {
+    end_call(waits_for_all);
+    p.current = before;
+  }
 #else
-  explicit redirected_launches(void*) {}
+  redirected_launches(void*, bool) {}
 #endif
 };
 
@@ -238,16 +243,18 @@ struct source_library {
     const warpcheck_status checked = values_of(call, values, is_called);
     if (checked != WARPCHECK_OK || (is_called == 0 && reserve == nullptr)) return checked;
     if constexpr (find(meaning::reserve) >= 0) values[find(meaning::reserve)].pointer = reserve;
-    const redirected_launches here(call->stream);
-    if (!has_stream() && !begins_alone(call->stream))
-      return answer(call, WARPCHECK_UNSUPPORTED, "an entry without a stream is called while none is captured");
     int code = 0;
-    try {
-      code = type::call(Source::function, values, k_all);
-    } catch (const std::exception& e) {
-      return answer(call, WARPCHECK_INTERNAL_ERROR, std::string("the entry threw: ") + e.what());
+    {
+      const redirected_launches here(call->stream, has_stream());
+      if (!has_stream() && !begins_alone(call->stream))
+        return answer(call, WARPCHECK_UNSUPPORTED, "an entry without a stream is called while none is captured");
+      try {
+        code = type::call(Source::function, values, k_all);
+      } catch (const std::exception& e) {
+        return answer(call, WARPCHECK_INTERNAL_ERROR, std::string("the entry threw: ") + e.what());
+      }
+      if (!has_stream()) end_alone();
     }
-    if (!has_stream()) end_alone();
     return status_of(call, code);
   }
 

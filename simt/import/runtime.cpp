@@ -161,6 +161,15 @@ bool may_wait(const void* kernel, const launch_config& c) {
              .empty();
 }
 
+// Reports to the program's user, or in a trial to its stream.
+static void report_here(const char* kind, const std::string& text, bool fatal) {
+  program& p = the_program();
+  if (p.current == &p.device)
+    report(kind, text, fatal);
+  else
+    p.current->findings.push_back({kind, text});
+}
+
 bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where) {
   program& p = the_program();
   if (is_within_dynamic_limit(kernel, bytes)) return false;
@@ -169,11 +178,7 @@ bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where)
                            " unless cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) "
                            "raised it";
   p.last_error = cudaErrorInvalidConfiguration;
-  emulation& on = *p.current;
-  if (&on == &p.device)
-    report("launch_limit", text, !p.keep_going);
-  else
-    on.findings.push_back({"launch_limit", text});
+  report_here("launch_limit", text, !p.keep_going);
   return true;
 }
 
@@ -183,8 +188,10 @@ static void report_stream_race(const std::string& accesses, const void* at, cons
                                              : "byte " + std::to_string(static_cast<const char*>(at) - found->first) +
                                                    " of the buffer of " + std::to_string(found->second.bytes) +
                                                    " bytes that was allocated at " + describe(found->second.where);
-  report("race", accesses + place + reason, false);
+  report_here("race", accesses + place + reason, false);
 }
+
+void report_races_of_streams() { hb_report_stream_races(report_stream_race); }
 
 void begin_program(const simt_import_options& options) {
   program& p = the_program();
@@ -197,7 +204,7 @@ void begin_program(const simt_import_options& options) {
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   p.device.sm_count = machine_limits{}.cluster;  // programs size grids by this number, which must hold a cluster
-  hb_report_stream_races(report_stream_race);
+  report_races_of_streams();
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
   if (options.step_limit > 0) p.device.step_limit = options.step_limit;
   std::atexit(report_idleness);  // also runs if the program calls exit()

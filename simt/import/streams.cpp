@@ -22,11 +22,11 @@ struct stream_task {
 constexpr size_t k_most_waiting = 64;
 
 struct stream_set {
-  CUstream_st legacy, per_thread;
+  CUstream_st legacy, per_thread, of_call;
   std::vector<std::unique_ptr<CUstream_st>> created;
   stream_clock host{1};                              // what the host has waited for, and its number of requests
   stream_clock destroyed;                            // the clocks of destroyed blocking streams
-  uint32_t timelines = 3;                            // in use from the start: the host, the two default streams
+  uint32_t timelines = 4;                            // in use from the start: the host, the first three streams
   std::vector<std::pair<uint32_t, uint32_t>> free;   // timelines and their positions, of streams that were waited for
   std::unordered_map<uint32_t, uint32_t> positions;  // of branches of graphs
   std::vector<std::unique_ptr<captured_graph>> captures;
@@ -36,12 +36,15 @@ struct stream_set {
   bool follows_all = false;          // two streams may run concurrently
   bool work_may_wait = true;
   bool host_waits = false;  // the host waits for the operation that runs
+  bool is_in_call = false;  // of a candidate, in a trial
 
   stream_set() {
     legacy.timeline = 1;
     per_thread.timeline = 2;
+    of_call.timeline = 3;
     hb_name_timeline(1, "the legacy default stream");
     hb_name_timeline(2, "the per-thread default stream");
+    hb_name_timeline(3, "the stream of the call");
   }
 };
 // Never destroyed, because waiting operations run at exit().
@@ -52,7 +55,8 @@ stream_set& streams() {
 
 // From this call on, two streams may use the same memory concurrently.
 void follow_all_memory() {
-  if (!follows_streams() || std::exchange(streams().follows_all, true)) return;
+  if ((!follows_streams() && !streams().is_in_call) || std::exchange(streams().follows_all, true)) return;
+  report_races_of_streams();
   for (const auto& [address, a] : the_program().memory) hb_follow(address, a.host_too);
 }
 
@@ -75,6 +79,7 @@ stream_clock before_next(const CUstream_st& s) {
   if (&s != &all.legacy) return before;
   join(before, all.destroyed);
   join(before, all.per_thread.known);
+  join(before, all.of_call.known);
   for (const auto& other : all.created)
     if (other->is_blocking) join(before, other->known);
   return before;
@@ -82,7 +87,7 @@ stream_clock before_next(const CUstream_st& s) {
 
 // Returns the schedule's choice among `options`: `fair` takes the first, `reverse` the last.
 size_t choose(size_t options) {
-  const schedule& order = the_program().device.schedule;
+  const schedule& order = the_program().current->schedule;
   const strategy base = order.strategy >= strategy::replay ? order.base : order.strategy;
   if (base == strategy::fair || base == strategy::greedy) return 0;
   if (base == strategy::reverse) return options - 1;
@@ -133,7 +138,8 @@ void host_has_waited_for(const stream_clock& clock) {
 void submit(stream_task task) {
   stream_set& all = streams();
   hb_host_asks(++all.host[0]);  // later actions of the host do not happen before the operation
-  const bool waits = all.work_may_wait && task.call.may_wait && choose(2) == 1;
+  const bool is_own = all.is_in_call && task.timeline != all.of_call.timeline;
+  const bool waits = all.work_may_wait && task.call.may_wait && (is_own || choose(2) == 1);
   if (!waits) run_before(task.before);
   if (!waits) return run(task);
   all.waiting.push_back(std::move(task));
@@ -144,8 +150,11 @@ void submit(stream_task task) {
   run_before(oldest);
 }
 
+// True in a trial's call of a candidate that has made streams.
+bool has_own_streams() { return streams().is_in_call && !streams().created.empty(); }
+
 void run_in(const stream_call& call, std::function<void()> work) {
-  if (!follows_streams()) return work();
+  if (!follows_streams() && !has_own_streams()) return work();
   CUstream_st& s = named(call.stream);
   const stream_clock before = before_next(s);
   s.known = before;
@@ -174,8 +183,26 @@ bool record(const stream_call& call, std::function<void()>& work) {
 
 bool follows_streams() { return the_program().report != nullptr; }
 
+void begin_call() {
+  streams().is_in_call = true;
+  if (has_own_streams()) follow_all_memory();  // made while the library was loaded
+}
+cudaStream_t stream_of_call() { return &streams().of_call; }
+
+void end_call(bool waits_for_all) {
+  stream_set& all = streams();
+  if (has_own_streams()) {
+    waits_for_all ? wait_for_all() : wait_for_stream(&all.of_call);
+    emulation& on = *the_program().current;
+    on.certified = 0;  // of the orders of several streams' operations one was seen
+    on.choices.push_back({"the order of operations of several streams", 0, 1});
+  }
+  if (!all.waiting.empty()) before_device_free = run_waiting;  // its tensors' memory still exists then
+  all.is_in_call = false;
+}
+
 void follow_memory(const void* p, bool is_shared_with_host) {
-  if (follows_streams() && (streams().follows_all || is_shared_with_host)) hb_follow(p, is_shared_with_host);
+  if (streams().follows_all || (follows_streams() && is_shared_with_host)) hb_follow(p, is_shared_with_host);
 }
 
 void enqueue(const stream_call& call, std::function<void()> work) {
@@ -314,7 +341,7 @@ static void name_branches(std::vector<graph_step>& steps) {
 }
 
 void run_graph(cudaStream_t stream, std::vector<graph_step>& steps) {
-  if (is_captured(stream) || !follows_streams()) {
+  if (is_captured(stream) || (!follows_streams() && !has_own_streams())) {
     for (const graph_step& step : steps) enqueue({step.call.name, step.call.where, stream}, step.work);
     return;
   }

@@ -87,8 +87,17 @@ void make_wait(cudaStream_t stream, const CUevent_st& event);
 
 // Memory that the program allocated, including managed and pinned host memory.
 void follow_memory(const void* p, bool is_shared_with_host);
+// From now on, races of streams are findings: reports of the program, or in a trial of the call.
+void report_races_of_streams();
 // True if the program's API calls are tracked; those of a trial are not, because it owns its tensors.
 bool follows_streams();
+
+// A trial's call of a candidate. Work in streams of the candidate's own waits until the call's stream depends on it, so
+// that a join which is missing leaves results unwritten. Its own memory is followed from its first stream on.
+void begin_call();
+cudaStream_t stream_of_call();
+// Runs what happens before the end of the call's stream, or all work.
+void end_call(bool waits_for_all);
 
 // A capture: its nodes in the order of the calls, each with the predecessors that streams and events require.
 struct captured_node {
