@@ -168,7 +168,10 @@ given_names names_of_call(const description& d, const std::vector<std::string>& 
 }
 
 std::vector<dtype> types_of(const description& d, const tensor_info& t) {
-  return t.types.empty() ? judging_property(d).types : t.types;
+  if (!t.types.empty()) return t.types;
+  for (const call_form& form : d.forms)  // "as the first"
+    if (form.find(t.name) && !form.tensors.front().types.empty()) return form.tensors.front().types;
+  return judging_property(d).types;
 }
 
 void set_scalar(trial_case& c, const std::string& name, const std::string& value) {

@@ -27,7 +27,7 @@ struct given_names {
 // next tensor of the form. Throws usage_error that names the tensor that no form has, or the missing one.
 given_names names_of_call(const engine::description& d, const std::vector<std::string>& inputs,
                           const std::vector<std::string>& outputs);
-// The element types that a tensor of the form may have.
+// The element types that a tensor may have.
 std::vector<dtype> types_of(const engine::description& d, const engine::tensor_info& t);
 
 // Sets a scalar of the case; an enumeration may be given by its code. Throws usage_error that names the existing

@@ -159,7 +159,11 @@ own_input::own_input(const verify_options& o, const std::vector<std::string>& op
 
 bool own_input::is_judged_by(const property& p, dtype type) const {
   if (rows_) return p.for_input && type == rows_->type;
-  return call_ && p.op == call_->op && p.name == call_->property && type == call_->tensors.front().type;
+  if (!call_ || p.op != call_->op || p.name != call_->property) return false;
+  // Stages beside the main call may begin with a tensor of another type than the operator's.
+  const dtype first = call_->tensors.front().type;
+  const bool is_named = std::find(p.types.begin(), p.types.end(), first) != p.types.end();
+  return type == (is_named ? first : p.types.front());
 }
 
 std::string own_input::type_name() const {

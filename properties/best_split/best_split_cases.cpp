@@ -482,8 +482,8 @@ split_result record_of(const tensor_map& outputs, int64_t leaf) {
   const host_tensor &value = outputs.at("value"), &field = outputs.at("field"), &cat = outputs.at("cat");
   const auto number = [&](int64_t i) { return static_cast<int64_t>(field.bits(leaf, i)); };
   split_result s;
-  s.is_valid = number(0) != 0;
-  s.default_left = number(0) == 0x101;
+  s.is_valid = (number(0) & 1) != 0;
+  s.default_left = (number(0) & 0x100) != 0;
   s.feature = number(1);
   s.threshold = static_cast<uint32_t>(number(2));
   s.gain = value.value(leaf, 0);

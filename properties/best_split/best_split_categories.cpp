@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "properties/best_split/best_split_cases.hpp"
+#include "properties/best_split/best_split_call.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "reference/numerics/compare.hpp"
@@ -282,7 +282,7 @@ trial_case grouped_categories(const target& t, draw& d) {
 
 // ---- the reduction ----
 
-constexpr int64_t k_values = 9, k_fields = 6;
+constexpr int64_t k_fields = 6;
 
 trial_case records(const target& t, draw& d) {
   int64_t per_leaf = d.one_of({0, 1, 2, 31, 32, 33, 127, 128, 129, 1023, 1024, 1025, 2049});
@@ -319,7 +319,6 @@ void check_reduction(trial& t) {
   const auto seed = static_cast<uint64_t>(c.number("seed"));
   const auto kind = static_cast<int64_t>(c.number("gains"));
   const auto per_leaf = static_cast<int64_t>(c.number("per_leaf")), place = static_cast<int64_t>(c.number("place"));
-  std::vector<split_result> all;
   for (int64_t i = 0; i < value.spec.rows(); ++i) {
     const auto draw = [&](uint64_t what, uint64_t size) {
       return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(i), what) % size);
@@ -342,7 +341,6 @@ void check_reduction(trial& t) {
     r.right = {value.value(i, 5), value.value(i, 6), value.value(i, 7), value.value(i, 8), 5000 + i};
     for (int64_t k = 0; k < 1 + i % 4 && k < cat.spec.cols(); ++k)
       r.categories.push_back(static_cast<uint32_t>(10 * i + k));
-    all.push_back(r);
     value.set_bits(i, 0, encode(dtype::f64, r.gain));
     const int64_t fields[] = {
         (r.is_valid ? 1 : 0) + (r.default_left ? 0x100 : 0), r.feature, static_cast<int64_t>(r.threshold),
@@ -351,25 +349,8 @@ void check_reduction(trial& t) {
     for (int64_t k = 0; k < cat.spec.cols(); ++k)
       cat.set_bits(i, k, k < static_cast<int64_t>(r.categories.size()) ? r.categories[static_cast<size_t>(k)] : 77);
   }
-  const run_result result = t.run(c, {{"in_value", value}, {"in_field", field}, {"in_cat", cat}});
-  for (int64_t l = 0; l < c.at("value").rows(); ++l) {
-    split_result best;
-    int64_t selected = -1;
-    const double nan = std::nan("");
-    best.gain = -k_inf;
-    best.left = best.right = {nan, nan, nan, nan, -1};
-    for (int64_t i = l * per_leaf; i < (l + 1) * per_leaf; ++i) {
-      const split_result& r = all[static_cast<size_t>(i)];
-      if (!r.is_valid || std::isnan(r.gain) || (best.is_valid && !reference::is_better(r, best))) continue;
-      best = r;
-      selected = i;
-    }
-    require_record(t, record_of(t, result, l), best, fmt::format("leaf {}", l));
-    for (int64_t k = 0; k < k_values && selected >= 0; ++k)
-      t.require(result.at("value").bits(l, k) == value.bits(selected, k),
-                "leaf {}: number {} of the record has the bits {:#x}, expected those of record {}, {:#x}", l, k,
-                result.at("value").bits(l, k), selected, value.bits(selected, k));
-  }
+  const tensor_map inputs = {{"in_value", value}, {"in_field", field}, {"in_cat", cat}};
+  judge_reduction(t, inputs, per_leaf, t.run(c, inputs));
 }
 
 const property_registration registration([] {
@@ -402,4 +383,39 @@ const property_registration registration([] {
 }());
 
 }  // namespace
+
+tensor_map records_in(const tensor_map& inputs) {
+  return {{"value", inputs.at("in_value")}, {"field", inputs.at("in_field")}, {"cat", inputs.at("in_cat")}};
+}
+
+int64_t best_record(const tensor_map& records, int64_t leaf, int64_t per_leaf) {
+  split_result best;
+  int64_t place = -1;
+  for (int64_t k = 0; k < per_leaf; ++k) {
+    split_result r = record_of(records, leaf * per_leaf + k);
+    if (!r.is_valid || std::isnan(r.gain) || (place >= 0 && !reference::is_better(r, best))) continue;
+    best = std::move(r);
+    place = k;
+  }
+  return place;
+}
+
+void judge_reduction(trial& t, const tensor_map& inputs, int64_t per_leaf, const run_result& r) {
+  const tensor_map records = records_in(inputs);
+  const host_tensor& value = records.at("value");
+  for (int64_t l = 0; l < r.at("value").spec.rows(); ++l) {
+    const int64_t place = best_record(records, l, per_leaf), selected = l * per_leaf + place;
+    const double nan = std::nan("");
+    split_result best;
+    best.gain = -k_inf;
+    best.left = best.right = {nan, nan, nan, nan, -1};
+    if (place >= 0) best = record_of(records, selected);
+    require_record(t, record_of(t, r, l), best, fmt::format("leaf {}", l));
+    for (int64_t k = 0; k < value.spec.cols() && place >= 0; ++k)
+      t.require(r.at("value").bits(l, k) == value.bits(selected, k),
+                "leaf {}: number {} of the record has the bits {:#x}, expected those of record {}, {:#x}", l, k,
+                r.at("value").bits(l, k), selected, value.bits(selected, k));
+  }
+}
+
 }  // namespace warpcheck

@@ -148,33 +148,25 @@ explained_call explain_split(const observed_call& call) {
 explained_call explain_reduction(const observed_call& call) {
   explained_call s;
   const auto per_leaf = static_cast<int64_t>(call.c.number("per_leaf"));
-  const tensor_map records = {
-      {"value", call.inputs.at("in_value")}, {"field", call.inputs.at("in_field")}, {"cat", call.inputs.at("in_cat")}};
-  const int64_t leaves = per_leaf > 0 ? records.at("value").spec.rows() / per_leaf : 0;
+  const int64_t leaves = per_leaf > 0 ? call.inputs.at("in_value").spec.rows() / per_leaf : 0;
   const int64_t leaf = call.worst ? call.worst->row : 0;
   if (leaf >= leaves) return s;
-  std::optional<split_result> due;
-  int64_t place = -1;
-  for (int64_t k = 0; k < per_leaf; ++k) {
-    split_result r = record_of(records, leaf * per_leaf + k);
-    if (!r.is_valid || std::isnan(r.gain) || (due && !reference::is_better(r, *due))) continue;
-    due = std::move(r);
-    place = k;
-  }
+  const tensor_map records = records_in(call.inputs);
+  const int64_t place = best_record(records, leaf, per_leaf);
+  if (place < 0) return {};
+  const split_result due = record_of(records, leaf * per_leaf + place);
   name_record(s, static_cast<size_t>(leaf));
   s.values.formula =
       "The best valid record of the leaf is copied: larger gain, lower feature, default left, lower threshold.";
-  s.values.numbers = due ? fmt::format("Of {} records number {} is the best: {}, gain {}.", per_leaf, place,
-                                       name_of(*due), digits(due->gain))
-                         : fmt::format("None of {} records is valid.", per_leaf);
-  if (!due) return {};
-  s.values.exact = numbers_of(*due);
+  s.values.numbers =
+      fmt::format("Of {} records number {} is the best: {}, gain {}.", per_leaf, place, name_of(due), digits(due.gain));
+  s.values.exact = numbers_of(due);
   s.values.bound.assign(s.values.exact.size(), 0);
   if (call.outputs) {
     const split_result given = record_of(*call.outputs, leaf);
     s.actual = numbers_of(given);
   }
-  fill_steps(s, *due);
+  fill_steps(s, due);
   return s;
 }
 

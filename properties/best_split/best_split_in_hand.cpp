@@ -18,9 +18,17 @@ std::vector<double> record_numbers(const split_result& r) {
   return {r.gain, r.left.g, r.left.h, r.left.gain, r.left.value, r.right.g, r.right.h, r.right.gain, r.right.value};
 }
 
+// The number of records of each leaf of a reduction.
+int64_t records_of_each_leaf(const trial_case& c) { return static_cast<int64_t>(c.number("per_leaf")); }
+
 // On exact sums one record is right, to the bit; of others every number of the record has to follow from its bins.
 void judge_records_in_hand(trial& t) {
-  const split_instance s = given_instance(t.the_case(), inputs_of(t));
+  const tensor_map inputs = inputs_of(t);
+  if (inputs.contains("in_value")) {
+    t.keep_nan_bits();
+    return judge_reduction(t, inputs, records_of_each_leaf(t.the_case()), t.run());
+  }
+  const split_instance s = given_instance(t.the_case(), inputs);
   const run_result r = t.run();
   const bool is_exact = has_exact_sums(s);
   for (size_t l = 0; is_exact && l < s.leaves.size(); ++l) {
@@ -59,9 +67,25 @@ void check_tables(const split_instance& s) {
   for (size_t l = 0; l < s.leaves.size(); ++l) check_field("leaf", l, 0, s.leaves[l].hist_base, 0, slots - needed);
 }
 
+// The records determine the number of leaves.
+void complete_reduction(trial_case& c, const tensor_map& inputs, bool has_outputs) {
+  const host_tensor &value = inputs.at("in_value"), &field = inputs.at("in_field"), &cat = inputs.at("in_cat");
+  const int64_t records = value.spec.rows(), per_leaf = records_of_each_leaf(c);
+  if (per_leaf < 1 || records % per_leaf != 0)
+    throw usage_error(fmt::format("per_leaf: it is {}, must be a divisor of the {} records", per_leaf, records));
+  for (int64_t i = 0; i < field.spec.rows(); ++i)
+    check_field("in_field", static_cast<size_t>(i), 3, static_cast<int64_t>(field.bits(i, 3)), 0, cat.spec.cols());
+  set_knob(c, "max_cat", fmt::format("{}", cat.spec.cols()));
+  for (const char* output : {"value", "field", "cat"})
+    if (tensor_spec* const out = c.find(output); out && !has_outputs) {
+      out->shape = {records / per_leaf, inputs.at(fmt::format("in_{}", output)).spec.cols()};
+      out->ld = out->cols();
+    }
+}
+
 // The tables list what a case would draw.
-void complete_records(trial_case& c, const tensor_map& inputs, bool) {
-  if (!c.find("hist")) throw usage_error("best_split: only splits are judged in hand, not the reduction of records");
+void complete_records(trial_case& c, const tensor_map& inputs, bool has_outputs) {
+  if (!c.find("hist")) return complete_reduction(c, inputs, has_outputs);
   set_knob(c, "exact", inputs.contains("count") && c.at("count").elements() > 0 ? "1" : "0");
   set_knob(c, "masked", inputs.contains("used") && c.at("used").elements() > 0 ? "1" : "0");
   tensor_map all = inputs;

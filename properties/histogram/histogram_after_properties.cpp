@@ -97,35 +97,8 @@ bool is_restored(const std::vector<fix_slots>& entries, int64_t slot) {
   return std::any_of(entries.begin(), entries.end(), [&](const fix_slots& e) { return slot == e.first + e.mfb; });
 }
 
-// The restored slots against the exact difference, all others unchanged.
 void judge_fix(trial& t, const fix_problem& p, const host_tensor& hist) {
-  for (int part = 0; part < 2; ++part)
-    for (const fix_slots& e : p.entries) {
-      const int64_t at = e.first + e.mfb;
-      if (hist.spec.type == dtype::i64) {
-        uint64_t rest = p.leaf.bits(0, part);
-        for (int64_t s = 0; s < e.count; ++s)
-          if (s != e.mfb) rest -= p.before.bits(e.first + s, part);
-        // Beyond 2^53 doubles do not distinguish neighbours: bits decide, and the report counts the element.
-        t.require(hist.bits(at, part) == rest, "hist[{},{}] is {}, expected {} modulo 2^64", at, part,
-                  static_cast<int64_t>(hist.bits(at, part)), static_cast<int64_t>(rest));
-        t.judge("hist", at, part, 0, hist.value(at, part),
-                reference::judge_fixed(dtype::f64, hist.value(at, part), hist.value(at, part)));
-        continue;
-      }
-      reference::judged_sum sum;
-      sum.add(p.leaf.value(0, part));
-      for (int64_t s = 0; s < e.count; ++s)
-        if (s != e.mfb) sum.subtract(p.before.value(e.first + s, part));
-      const double actual = hist.value(at, part);
-      t.judge("hist", at, part, p.leaf.value(0, part), actual, sum.judge_fix(actual),
-              [&] { return sum.expected_text(); });
-    }
-  for (int64_t slot = 0; slot < hist.spec.rows(); ++slot)
-    for (int part = 0; part < 2 && !is_restored(p.entries, slot); ++part)
-      t.require(hist.bits(slot, part) == p.before.bits(slot, part),
-                "hist[{},{}] changes from {:a} to {:a}, and is not restored", slot, part, p.before.value(slot, part),
-                hist.value(slot, part));
+  judge_fix(t, p.before, p.entries, p.leaf, hist);
 }
 
 void check_restores(trial& t) {
@@ -166,19 +139,6 @@ trial_case subtract_case(const target& t, draw& d) {
   if (d.chance(40)) c.find("larger")->offset = d.between(1, 7);
   set_knob(c, "stage", format_number(static_cast<int>(histogram_stage::subtract)));
   return c;
-}
-
-void judge_difference(trial& t, const host_tensor& parent, const host_tensor& smaller, const host_tensor& larger) {
-  const dtype type = parent.spec.type;
-  for (int64_t slot = 0; slot < parent.spec.rows(); ++slot)
-    for (int part = 0; part < 2; ++part) {
-      const double a = parent.value(slot, part), b = smaller.value(slot, part), actual = larger.value(slot, part);
-      // Below 2^53 an i64 is its double.
-      const double expected = type == dtype::i64 ? static_cast<double>(static_cast<int64_t>(parent.bits(slot, part)) -
-                                                                       static_cast<int64_t>(smaller.bits(slot, part)))
-                                                 : a - b;
-      t.judge("larger", slot, part, a, actual, reference::judge_fixed(dtype::f64, actual, expected));
-    }
 }
 
 void check_difference(trial& t) {
@@ -240,4 +200,49 @@ const property_registration registration(
           subtract_case, check_refusals, 5)});
 
 }  // namespace
+
+void judge_fix(trial& t, const host_tensor& before, const std::vector<fix_slots>& entries, const host_tensor& leaf,
+               const host_tensor& hist) {
+  for (int part = 0; part < 2; ++part)
+    for (const fix_slots& e : entries) {
+      const int64_t at = e.first + e.mfb;
+      if (hist.spec.type == dtype::i64) {
+        uint64_t rest = leaf.bits(0, part);
+        for (int64_t s = 0; s < e.count; ++s)
+          if (s != e.mfb) rest -= before.bits(e.first + s, part);
+        // Beyond 2^53 doubles do not distinguish neighbours: bits decide, and the report counts the element.
+        t.require(hist.bits(at, part) == rest, "hist[{},{}] is {}, expected {} modulo 2^64", at, part,
+                  static_cast<int64_t>(hist.bits(at, part)), static_cast<int64_t>(rest));
+        t.judge("hist", at, part, 0, hist.value(at, part),
+                reference::judge_fixed(dtype::f64, hist.value(at, part), hist.value(at, part)));
+        continue;
+      }
+      reference::judged_sum sum;
+      sum.add(leaf.value(0, part));
+      for (int64_t s = 0; s < e.count; ++s)
+        if (s != e.mfb) sum.subtract(before.value(e.first + s, part));
+      const double actual = hist.value(at, part);
+      t.judge("hist", at, part, leaf.value(0, part), actual, sum.judge_fix(actual),
+              [&] { return sum.expected_text(); });
+    }
+  for (int64_t slot = 0; slot < hist.spec.rows(); ++slot)
+    for (int part = 0; part < 2 && !is_restored(entries, slot); ++part)
+      t.require(hist.bits(slot, part) == before.bits(slot, part),
+                "hist[{},{}] changes from {:a} to {:a}, and is not restored", slot, part, before.value(slot, part),
+                hist.value(slot, part));
+}
+
+void judge_difference(trial& t, const host_tensor& parent, const host_tensor& smaller, const host_tensor& larger) {
+  const dtype type = parent.spec.type;
+  for (int64_t slot = 0; slot < parent.spec.rows(); ++slot)
+    for (int part = 0; part < 2; ++part) {
+      const double a = parent.value(slot, part), b = smaller.value(slot, part), actual = larger.value(slot, part);
+      // Below 2^53 an i64 is its double.
+      const double expected = type == dtype::i64 ? static_cast<double>(static_cast<int64_t>(parent.bits(slot, part)) -
+                                                                       static_cast<int64_t>(smaller.bits(slot, part)))
+                                                 : a - b;
+      t.judge("larger", slot, part, a, actual, reference::judge_fixed(dtype::f64, actual, expected));
+    }
+}
+
 }  // namespace warpcheck

@@ -1,7 +1,9 @@
-// histogram on trial: a histogram that somebody has in hand, of bins dense or as CSR.
+// histogram on trial: the outputs of a stage that somebody has in hand.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
@@ -41,6 +43,7 @@ std::vector<int64_t> slots_in_hand(const tensor_map& inputs, int64_t row) {
 }
 
 int64_t rows_in_hand(const tensor_map& inputs) {
+  if (!inputs.contains("bins") && !inputs.contains("row_ptr")) return inputs.at("g").spec.cols();
   const auto bins = inputs.find("bins");
   return bins != inputs.end() ? bins->second.spec.rows() : std::max<int64_t>(1, inputs.at("row_ptr").spec.cols()) - 1;
 }
@@ -73,19 +76,49 @@ void check_indices(const tensor_map& inputs, int64_t total_bins) {
   if (const auto list = inputs.find("rows"); list != inputs.end())
     for (int64_t i = 0; i < list->second.spec.cols(); ++i)
       check_range("rows", 0, i, integer_at(list->second, 0, i), 0, rows_in_hand(inputs));
-  inputs.contains("slots") ? check_slots(inputs, total_bins) : check_columns(inputs, total_bins);
+  if (inputs.contains("slots")) check_slots(inputs, total_bins);
+  if (inputs.contains("bins")) check_columns(inputs, total_bins);
+}
+
+// The rows of the leaf.
+std::vector<int64_t> leaf_in_hand(const tensor_map& inputs) {
+  const auto list = inputs.find("rows");
+  std::vector<int64_t> leaf(
+      static_cast<size_t>(list == inputs.end() ? rows_in_hand(inputs) : list->second.spec.cols()));
+  std::iota(leaf.begin(), leaf.end(), 0);
+  if (list != inputs.end())
+    for (int64_t& row : leaf) row = integer_at(list->second, 0, row);
+  return leaf;
 }
 
 // Every row of the leaf adds to its slots.
 std::vector<histogram_update> updates_in_hand(const tensor_map& inputs) {
-  const auto list = inputs.find("rows");
-  const int64_t count = list == inputs.end() ? rows_in_hand(inputs) : list->second.spec.cols();
   std::vector<histogram_update> updates;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t row = list == inputs.end() ? i : integer_at(list->second, 0, i);
+  for (const int64_t row : leaf_in_hand(inputs))
     for (const int64_t slot : slots_in_hand(inputs, row)) updates.push_back({slot, row});
-  }
   return updates;
+}
+
+// The table `entries` of stage fix.
+std::vector<fix_slots> entries_in_hand(const host_tensor& table) {
+  std::vector<fix_slots> entries;
+  for (int64_t i = 0; i < table.spec.rows(); ++i) {
+    const int64_t packed = integer_at(table, i, 1);
+    entries.push_back({integer_at(table, i, 0), packed & 0xffffffff, packed >> 32});
+  }
+  return entries;
+}
+
+void check_entries(const tensor_map& inputs) {
+  const std::vector<fix_slots> entries = entries_in_hand(inputs.at("entries"));
+  const int64_t slots = inputs.at("before").spec.rows();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const fix_slots& e = entries[i];
+    const auto row = static_cast<int64_t>(i);
+    check_range("entries", row, 0, e.first, 0, std::max<int64_t>(1, slots - e.count + 1));
+    check_range("entries", row, 1, e.count, 1, slots + 1);
+    check_range("entries", row, 1, e.mfb, 0, e.count);
+  }
 }
 
 void judge_integers(trial& t, const std::vector<histogram_update>& updates, const host_tensor& gh,
@@ -103,11 +136,26 @@ void judge_integers(trial& t, const std::vector<histogram_update>& updates, cons
 
 void judge_histogram_in_hand(trial& t) {
   const tensor_map inputs = inputs_of(t);
-  const host_tensor hist = t.run().at("hist");
+  const auto accum = static_cast<histogram_accum>(static_cast<int>(t.the_case().number("accum")));
+  t.keep_nan_bits();
+  const run_result outputs = t.run();
+  const auto values = [&](const char* name) { return inputs.at(name).row(0); };
+  switch (static_cast<histogram_stage>(static_cast<int>(t.the_case().number("stage")))) {
+    case histogram_stage::scale: return judge_scale(t, scale_of(outputs.at("scale")), values("g"), values("h"));
+    case histogram_stage::totals:
+      return judge_totals(t, totals_of(outputs.at("totals")), leaf_in_hand(inputs), values("g"), values("h"), accum);
+    case histogram_stage::fix:
+      return judge_fix(t, inputs.at("before"), entries_in_hand(inputs.at("entries")), inputs.at("leaf"),
+                       outputs.at("hist"));
+    case histogram_stage::subtract:
+      return judge_difference(t, inputs.at("parent"), inputs.at("smaller"), outputs.at("larger"));
+    case histogram_stage::build:
+    case histogram_stage::quantised: break;
+  }
+  const host_tensor& hist = outputs.at("hist");
   const std::vector<histogram_update> updates = updates_in_hand(inputs);
   if (const auto gh = inputs.find("gh"); gh != inputs.end()) return judge_integers(t, updates, gh->second, hist);
-  judge_sums(t, updates, inputs.at("g").row(0), inputs.at("h").row(0), hist,
-             static_cast<histogram_accum>(static_cast<int>(t.the_case().number("accum"))));
+  judge_sums(t, updates, values("g"), values("h"), hist, accum);
 }
 
 // The slots that the table of columns has, or those up to the largest one that a row names.
@@ -126,22 +174,71 @@ int64_t slots_of(const tensor_map& inputs) {
   return total;
 }
 
-// The arrays determine the number of slots if no histogram is given.
+// The stage that has the tensors of the call.
+histogram_stage stage_in_hand(const trial_case& c) {
+  if (c.find("parent")) return histogram_stage::subtract;
+  if (c.find("entries")) return histogram_stage::fix;
+  if (c.find("scale")) return histogram_stage::scale;
+  if (c.find("totals")) return histogram_stage::totals;
+  return c.find("gh") ? histogram_stage::quantised : histogram_stage::build;
+}
+
+// The arrays determine the stage, and the number of slots if no histogram is given.
 void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_outputs) {
+  const histogram_stage stage = stage_in_hand(c);
+  set_knob(c, "stage", fmt::format("{}", static_cast<int>(stage)));
+  if (stage == histogram_stage::fix) return check_entries(inputs);
+  if (stage == histogram_stage::subtract) return;
   tensor_spec* const hist = c.find("hist");
-  if (!hist || (!c.find("bins") && !c.find("slots")))
-    throw usage_error("histogram: of its stages only the histogram is judged in hand, of bins or of slots");
-  set_knob(c, "stage", c.find("gh") ? "3" : "0");
-  if (!has_outputs) {
+  if (hist && !has_outputs) {
     hist->shape = {slots_of(inputs), 2};
     hist->ld = 2;
   }
-  check_indices(inputs, hist->rows());
+  check_indices(inputs, hist ? hist->rows() : 0);
 }
 
 const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram});
 
 }  // namespace
+
+void judge_scale(trial& t, const asked_scale& scale, const std::vector<double>& g, const std::vector<double>& h) {
+  const int64_t max_rows = max_rows_of(t.the_case());
+  t.require(scale.max_rows == max_rows, "max_rows is {}, expected {}", scale.max_rows, max_rows);
+  for (int part = 0; part < 2; ++part) {
+    const std::vector<double>& x = part == 0 ? g : h;
+    const int expected = reference::fixed_exponent(x, max_rows);
+    const auto actual = static_cast<double>(scale.exponent[part]);
+    t.judge("scale", 0, part, 0, actual, reference::judge_fixed(dtype::f64, actual, expected));
+    const bool nonfinite = std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+    t.require((scale.nonfinite >> part & 1) == (nonfinite ? 1u : 0u), "nonfinite is {}, bit {} is wrong",
+              scale.nonfinite, part);
+  }
+  t.require(scale.nonfinite < 4, "nonfinite is {}, above 3", scale.nonfinite);
+}
+
+void judge_totals(trial& t, const asked_totals& totals, const std::vector<int64_t>& rows, const std::vector<double>& g,
+                  const std::vector<double>& h, histogram_accum accum) {
+  t.require(totals.count == static_cast<int64_t>(rows.size()), "the totals count {} rows of {}", totals.count,
+            rows.size());
+  for (int part = 0; part < 2; ++part) {
+    const std::vector<double>& x = part == 0 ? g : h;
+    const int e = reference::fixed_exponent(x, max_rows_of(t.the_case()));
+    reference::judged_sum sum;
+    int64_t on_grid = 0;
+    bool is_finite = true;
+    for (const int64_t row : rows) {
+      const double v = x[static_cast<size_t>(row)];
+      sum.add(v);
+      is_finite = is_finite && std::isfinite(v);
+      if (is_finite) on_grid += reference::on_grid(v, e);
+    }
+    const double actual = totals.sum[part];
+    const double of_grid = is_finite ? std::ldexp(static_cast<double>(on_grid), -e) : std::nan("");
+    t.judge("totals", 0, part, 0, actual,
+            accum == histogram_accum::fixed64 ? reference::judge_fixed(dtype::f64, actual, of_grid)
+                                              : sum.judge_float64(actual));
+  }
+}
 
 void judge_sums(trial& t, const std::vector<reference::histogram_update>& updates, const std::vector<double>& g,
                 const std::vector<double>& h, const host_tensor& hist, histogram_accum accum) {

@@ -214,7 +214,10 @@ asked_totals ask_totals(trial& t, const histogram_problem& p, histogram_accum ac
   add_input(c, given, *p.g, "g");
   add_input(c, given, *p.h, "h");
   if (p.list) add_input(c, given, *p.list, "rows");
-  const host_tensor out = run_stage(t, c, given, output_vector("totals", dtype::i64, 3));
+  return totals_of(run_stage(t, c, given, output_vector("totals", dtype::i64, 3)));
+}
+
+asked_totals totals_of(const host_tensor& out) {
   return {{std::bit_cast<double>(out.bits(0, 0)), std::bit_cast<double>(out.bits(0, 1))},
           static_cast<int64_t>(out.bits(0, 2))};
 }
@@ -224,7 +227,10 @@ asked_scale ask_scale(trial& t, const histogram_problem& p) {
   tensor_map given;
   add_input(c, given, *p.g, "g");
   add_input(c, given, *p.h, "h");
-  const host_tensor out = run_stage(t, c, given, output_vector("scale", dtype::i64, 3));
+  return scale_of(run_stage(t, c, given, output_vector("scale", dtype::i64, 3)));
+}
+
+asked_scale scale_of(const host_tensor& out) {
   const uint64_t exponents = out.bits(0, 0);
   return {{static_cast<int32_t>(exponents), static_cast<int32_t>(exponents >> 32)},
           static_cast<int64_t>(out.bits(0, 1)),

@@ -87,6 +87,15 @@ struct asked_scale {
   uint64_t nonfinite;
 };
 asked_scale ask_scale(engine::trial& t, const histogram_problem& p);
+// The outputs of both stages, decoded.
+asked_totals totals_of(const engine::host_tensor& output);
+asked_scale scale_of(const engine::host_tensor& output);
+// Requires the totals of these rows of g and h.
+void judge_totals(engine::trial& t, const asked_totals& totals, const std::vector<int64_t>& rows,
+                  const std::vector<double>& g, const std::vector<double>& h, histogram_accum accum);
+// Requires the scale of the values g and h.
+void judge_scale(engine::trial& t, const asked_scale& scale, const std::vector<double>& g,
+                 const std::vector<double>& h);
 engine::host_tensor ask_subtract(engine::trial& t, const engine::host_tensor& parent,
                                  const engine::host_tensor& smaller, bool in_place = false);
 struct fix_slots {
@@ -94,6 +103,11 @@ struct fix_slots {
 };
 engine::host_tensor ask_fix(engine::trial& t, const engine::host_tensor& before, const std::vector<fix_slots>& entries,
                             const engine::host_tensor& leaf, bool in_place = true);
+// Requires the restored slots to have the exact difference within its bound, and all others to be as before.
+void judge_fix(engine::trial& t, const engine::host_tensor& before, const std::vector<fix_slots>& entries,
+               const engine::host_tensor& leaf, const engine::host_tensor& hist);
+void judge_difference(engine::trial& t, const engine::host_tensor& parent, const engine::host_tensor& smaller,
+                      const engine::host_tensor& larger);
 // {g, h} as an input of ask_fix.
 engine::host_tensor leaf_tensor(dtype type, double g, double h);
 

@@ -340,15 +340,10 @@ void check_column_sums(trial& t) {
   const host_tensor hist = ask_judged(t, p);
   const asked_totals totals = ask_totals(t, p);
   const std::vector<int64_t> leaf = p.leaf();
-  t.require(totals.count == static_cast<int64_t>(leaf.size()), "the totals count {} rows of {}", totals.count,
-            leaf.size());
+  judge_totals(t, totals, leaf, p.g->row(0), p.h->row(0), histogram_accum::fixed64);
   for (int part = 0; part < 2; ++part) {
     const std::vector<double> x = (part == 0 ? *p.g : *p.h).row(0);
     const int e = reference::fixed_exponent(x, max_rows_of(t.the_case()));
-    int64_t all = 0;
-    for (const int64_t row : leaf) all += reference::on_grid(x[static_cast<size_t>(row)], e);
-    t.judge("totals", 0, part, 0, totals.sum[part],
-            reference::judge_fixed(dtype::f64, totals.sum[part], std::ldexp(static_cast<double>(all), -e)));
     for (size_t c = 0; c < p.columns.list.size(); ++c) {
       const histogram_column& column = p.columns.list[c];
       double sum = 0;
@@ -361,27 +356,13 @@ void check_column_sums(trial& t) {
       t.require(sum == totals.sum[part], "column {}: stored and unstored bins sum to {:a}, the leaf's total is {:a}", c,
                 sum, totals.sum[part]);
     }
-    reference::judged_sum exact;
-    for (const int64_t row : leaf) exact.add(x[static_cast<size_t>(row)]);
-    const double f64 = ask_totals(t, p, histogram_accum::float64).sum[part];
-    t.judge("totals", 0, part, 0, f64, exact.judge_float64(f64));
   }
+  judge_totals(t, ask_totals(t, p, histogram_accum::float64), leaf, p.g->row(0), p.h->row(0), histogram_accum::float64);
 }
 
 void check_scale(trial& t) {
   const histogram_problem p(t);
-  const asked_scale scale = ask_scale(t, p);
-  const int64_t max_rows = max_rows_of(t.the_case());
-  t.require(scale.max_rows == max_rows, "max_rows is {}, expected {}", scale.max_rows, max_rows);
-  for (int part = 0; part < 2; ++part) {
-    const std::vector<double> x = (part == 0 ? *p.g : *p.h).row(0);
-    const int expected = reference::fixed_exponent(x, max_rows);
-    t.require(scale.exponent[part] == expected, "e_{} is {}, expected {}", "gh"[part], scale.exponent[part], expected);
-    const bool nonfinite = std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
-    t.require((scale.nonfinite >> part & 1) == (nonfinite ? 1u : 0u), "nonfinite is {}, bit {} is wrong",
-              scale.nonfinite, part);
-  }
-  t.require(scale.nonfinite < 4, "nonfinite is {}, above 3", scale.nonfinite);
+  judge_scale(t, ask_scale(t, p), p.g->row(0), p.h->row(0));
   ask_judged(t, p);
 }
 
@@ -460,8 +441,8 @@ void check_overwrite(trial& t) {
 
 void check_refusals(trial& t) {
   const trial_case& c = t.the_case();
-  for (const char* name : {"stage", "accum", "max_rows"})
-    if (c.knobs.count(name)) return t.expect_refusal(fmt::format("{} = {}", name, c.knobs.at(name)), [](auto&) {});
+  if (const std::string wrong = what_is_wrong(*find_description(c.op), c, false); !wrong.empty())
+    return t.expect_refusal(wrong, [](auto&) {});
   // bins, cols, g, h, rows, hist
   const int64_t rows = c.at("bins").rows();
   if (c.tensors.size() != 6 || rows < 2)

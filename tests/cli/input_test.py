@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 import zipfile
@@ -33,6 +34,24 @@ __global__ void multiply(const float* a, const float* b, float* c, int m, int k,
 void product(const float* a, const float* b, float* c, int m, int k, int n, cudaStream_t stream) {
   multiply<<<(m * n + 63) / 64, 64, 0, stream>>>(a, b, c, m, k, n);
 }
+"""
+# Every number of every output is 1.
+WRONG_TREES = """
+import numpy
+
+
+def histogram(bins=None, cols=None, g=None, h=None, rows=None, gh=None, slots=None, row_ptr=None, before=None,
+              entries=None, leaf=None, parent=None, smaller=None, hist=None, scale=None, totals=None, larger=None,
+              **others):
+    for output in (hist, scale, totals, larger):
+        if output is not None:
+            numpy.asarray(output)[...] = 1
+
+
+def best_split(value, field, cat, hist=None, count=None, feature=None, used=None, leaf=None, in_value=None,
+               in_field=None, in_cat=None, **others):
+    for output in (value, field, cat):
+        numpy.asarray(output)[...] = 1
 """
 
 
@@ -111,6 +130,33 @@ class Arrays(unittest.TestCase):
         self.passes("histogram", {**self.histogram(), "rows": numpy.array([7, 7, 49])}, accum=2)
         self.passes("best_split", self.split())
 
+    def test_other_stages_of_trees_are_judged(self):
+        with open(self.path("wrong.py"), "w") as f:
+            f.write(WRONG_TREES)
+        values = {"g": self.floats(50), "h": self.floats(50)}
+        slots = {"before": self.floats(8, 2, dtype="f8"), "leaf": self.floats(2, dtype="f8")}
+        fields = numpy.array([[1, 2, 3, 1, 5, 6], [0x101, 2, 3, 2, 5, 6], [0x100, 0, 0, 0, 5, 6]])
+        records = {"in_value": self.floats(3, 9, dtype="f8"), "in_field": fields,
+                   "in_cat": numpy.arange(6, dtype="u4").reshape(3, 2)}
+        for operator, arrays, scalars in (
+            ("histogram", values, {"stage": 1}),
+            ("histogram", {**values, "rows": numpy.array([7, 7, 49])}, {"accum": 2}),
+            ("histogram", {**slots, "entries": numpy.array([[1, 4 | 2 << 32]])}, {}),
+            ("histogram", {"parent": self.draw.integers(0, 99, (8, 2)), "smaller": self.draw.integers(0, 99, (8, 2))},
+             {}),
+            ("best_split", records, {"per_leaf": 3}),
+        ):
+            self.passes(operator, arrays, **scalars)
+            wrong = f"{self.path('wrong.py')}:{operator}"
+            r = self.verify(operator, arrays, scalars, ("--python", wrong, "--interpreter", sys.executable))
+            self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+            self.assertIn(": violation: ", r.stdout)
+        self.refused("entries[0,0] is 6, must be from 0 to 4", "histogram",
+                     {**slots, "entries": numpy.array([[6, 4]])})
+        self.refused("per_leaf: it is 2, must be a divisor of the 3 records", "best_split", records, per_leaf=2)
+        fields[1, 3] = 3
+        self.refused("in_field[1,3] is 3, must be from 0 to 2", "best_split", records)
+
     def test_formulas_pass(self):
         with open(self.path("dot.op"), "w") as f:
             f.write("operator dot(a[m, n], b[m, n]) -> y[m]\n  y[r] = sum(j) a[r, j] * b[r, j]\n")
@@ -148,7 +194,7 @@ class Arrays(unittest.TestCase):
             f.write(WRONG_PRODUCT)
         numpy.savez(self.path("call.npz"), b=self.floats(7, 3), a=self.floats(5, 7))
         for one in (["--input", f"bias={self.path('more.npz')}:bias"], []):
-            numpy.savez(self.path("more.npz"), other=self.floats(2), bias=self.floats(3))
+            numpy.savez_compressed(self.path("more.npz"), other=self.floats(2), bias=self.floats(3))
             r = self.run_archive("call.npz", *one)
             self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
             self.assertIn(" 15 elements compared", r.stdout)
@@ -165,16 +211,22 @@ class Arrays(unittest.TestCase):
         numpy.savez(self.path("whole.npz"), a=a, b=b)
         numpy.savez(self.path("half.npz"), a=a)
         numpy.savez_compressed(self.path("small.npz"), a=a, b=b)
+        with zipfile.ZipFile(self.path("lzma.npz"), "w", zipfile.ZIP_LZMA) as f:
+            f.writestr("a.npy", b"a")
         with open(self.path("whole.npz"), "rb") as f:
             whole = f.read()
+        with open(self.path("small.npz"), "rb") as f:
+            small = f.read()
         for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"a = 1"), ("call.pt", whole),
-                              ("moved.npz", whole[:200] + whole[210:]), ("text.pt", b"a = 1")):
+                              ("moved.npz", whole[:200] + whole[210:]), ("text.pt", b"a = 1"),
+                              ("bit.npz", small[:100] + bytes([small[100] ^ 1]) + small[101:])):
             with open(self.path(name), "wb") as f:
                 f.write(content)
         for name, said, *more in (
             ("half.npz", "matmul: b is missing"),
             ("half.npz", "whole.npz: it has no array 'c'; it has a, b", "--input", f"b={self.path('whole.npz')}:c"),
-            ("small.npz", "'a.npy' is compressed; numpy.savez and torch.save store it uncompressed"),
+            ("bit.npz", "'a.npy' is damaged: it does not inflate to 268 bytes of its checksum"),
+            ("lzma.npz", "'a.npy' is compressed by method 14; 0 (stored) and 8 (deflated) are allowed"),
             ("cut.npz", "it is no ZIP archive"),
             ("text.npz", "it is no ZIP archive"),
             ("text.pt", "it is no ZIP archive"),

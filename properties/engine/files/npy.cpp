@@ -158,6 +158,7 @@ dtype element_type(const std::string& descr, std::span<const dtype> allowed, con
   if (descr == "<f8") type = dtype::f64;
   if (descr == "<V2" || descr == "|V2") type = dtype::bf16;
   if (descr == "<u2") type = contains(allowed, dtype::u16) ? dtype::u16 : dtype::bf16;
+  if (descr == "<u4") type = dtype::u32;
   if (descr == "<i4") type = dtype::i32;
   if (descr == "<i8") type = dtype::i64;
   if (descr == "|i1") type = dtype::i8;
@@ -173,6 +174,7 @@ dtype element_type(const std::string& descr, std::span<const dtype> allowed, con
                                    : t == dtype::f32  ? "<f4"
                                    : t == dtype::f64  ? "<f8"
                                    : t == dtype::bf16 ? "|V2 or <u2"
+                                   : t == dtype::u32  ? "<u4"
                                    : t == dtype::i32  ? "<i4"
                                    : t == dtype::i64  ? "<i8"
                                    : t == dtype::i8   ? "|i1"
