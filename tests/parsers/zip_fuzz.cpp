@@ -1,4 +1,4 @@
-// Fuzzes the reader of archives: any bytes are members that lie within them, or a usage_error.
+// Fuzzes the reader of archives: any bytes are members that lie within them or are inflated, or a usage_error.
 #include <cstdint>
 #include <cstdlib>
 
@@ -10,7 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = std::as_bytes(std::span(data, size));
   try {
     for (const engine::zip_member& m : engine::parse_zip(file, "fuzz.zip"))
-      if (m.bytes.data() < file.data() || m.bytes.data() + m.bytes.size() > file.data() + size) std::abort();
+      if (m.inflated ? m.bytes.data() != m.inflated->data() || m.bytes.size() != m.inflated->size()
+                     : m.bytes.data() < file.data() || m.bytes.data() + m.bytes.size() > file.data() + size)
+        std::abort();
   } catch (const engine::usage_error&) {
   }
   return 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/beast/zlib/inflate_stream.hpp>
+#include <boost/crc.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,28 @@ constexpr size_t k_end_bytes = 22, k_entry_bytes = 46, k_local_bytes = 30;
 constexpr size_t k_most_comment = 65535;
 constexpr uint32_t k_in_zip64 = 0xffffffff;  // the size or offset is in the zip64 record
 constexpr uint64_t k_most_archive_bytes = uint64_t{4} << 30;
+constexpr uint32_t k_stored = 0, k_deflated = 8;
+constexpr size_t k_most_ratio = 1032;  // of deflate: 258 bytes for two bits
+
+// The `bytes` bytes that are deflated (RFC 1951), or nothing if they are others.
+std::shared_ptr<const std::vector<std::byte>> inflate(std::span<const std::byte> deflated, size_t bytes, uint32_t crc) {
+  namespace zlib = boost::beast::zlib;
+  if (bytes / k_most_ratio > deflated.size()) return nullptr;
+  auto all = std::make_shared<std::vector<std::byte>>(bytes);
+  zlib::inflate_stream stream;
+  stream.reset(15);
+  zlib::z_params p;
+  p.next_in = deflated.data();
+  p.avail_in = deflated.size();
+  p.next_out = all->data();
+  p.avail_out = bytes;
+  boost::beast::error_code code;  // of whole data either end_of_stream or need_buffers: the checksum decides
+  stream.write(p, zlib::Flush::finish, code);
+  boost::crc_32_type actual;
+  actual.process_bytes(all->data(), bytes);
+  const bool is_whole = p.total_out == bytes && actual.checksum() == crc;
+  return is_whole ? all : nullptr;
+}
 
 // Reads parts of the file by offset; every function throws if the file ends before them.
 class zip_reader {
@@ -53,12 +77,17 @@ class zip_reader {
     std::string name(text(entry + k_entry_bytes, number(entry + 28, 2)));
     const uint32_t method = number(entry + 10, 2), bytes = number(entry + 24, 4), local = number(entry + 42, 4);
     if (number(entry + 8, 2) & 1) fail(fmt::format("'{}' is encrypted", name));
-    if (method != 0) fail(fmt::format("'{}' is compressed; numpy.savez and torch.save store it uncompressed", name));
+    if (method != k_stored && method != k_deflated)
+      fail(fmt::format("'{}' is compressed by method {}; {} (stored) and {} (deflated) are allowed", name, method,
+                       k_stored, k_deflated));
     if (bytes == k_in_zip64 || local == k_in_zip64)
       fail(fmt::format("'{}' lies beyond 4 GiB; give the array as a .npy file", name));
     if (text(local, 4) != k_local) fail(fmt::format("byte {} of the archive begins no file", local));
     const size_t begin = local + k_local_bytes + number(local + 26, 2) + number(local + 28, 2);
-    return {std::move(name), part(begin, bytes)};
+    if (method == k_stored) return {std::move(name), part(begin, bytes), nullptr};
+    const auto inflated = inflate(part(begin, number(entry + 20, 4)), bytes, number(entry + 16, 4));
+    if (!inflated) fail(fmt::format("'{}' is damaged: it does not inflate to {} bytes of its checksum", name, bytes));
+    return {std::move(name), *inflated, inflated};
   }
   size_t entry_bytes(size_t entry) const {
     return k_entry_bytes + number(entry + 28, 2) + number(entry + 30, 2) + number(entry + 32, 2);

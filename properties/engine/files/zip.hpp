@@ -1,7 +1,8 @@
-// ZIP files (APPNOTE 6.3.3) whose members are stored uncompressed, as numpy.savez and torch.save write them.
+// ZIP files (APPNOTE 6.3.3) whose members are stored or deflated, as NumPy and PyTorch write them.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@ namespace warpcheck::engine {
 struct zip_member {
   std::string name;
   std::span<const std::byte> bytes;
+  std::shared_ptr<const std::vector<std::byte>> inflated;  // holds `bytes` if the member is deflated
 };
 
 // The members of an archive that is held in memory, which outlives them. Throws usage_error that names the file; `name`
