@@ -12,7 +12,7 @@ from .build_map import BuildMap, ctest_tests
 from .trees import git
 
 SCHEMA = "warpcheck-registry-2"
-LANES = ("ci", "slow", "nightly")
+LANES = ("ci", "slow", "part", "nightly")
 
 
 def short_hash(text):
@@ -92,7 +92,8 @@ def tests_of(build, operators):
     for name, labels, command in ctest_tests(build):
         if "cuda" in labels:
             continue  # the same on a machine without CUDA
-        lane = next((lane for lane in reversed(LANES[1:]) if lane in labels), "ci")
+        lanes = {label.partition(".")[0] for label in labels}  # part.3 is one of five
+        lane = next((lane for lane in reversed(LANES[1:]) if lane in lanes), "ci")
         entry = {"lane": lane, "size": option_of(command, "--size", "ci")}
         cases = option_of(command, "--cases", None)
         if cases:
