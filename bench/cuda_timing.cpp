@@ -1,6 +1,13 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "bench/device_timing.hpp"
 #include "bench/limits.hpp"
@@ -19,6 +26,33 @@ double read_floor_us(size_t bytes) {
   check(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, 0), "cudaDeviceGetAttribute");
   const double bytes_of_us = 2.0 * khz * 1e-3 * bits / 8;
   return bytes_of_us > 0 ? 0.75 * static_cast<double>(bytes) / bytes_of_us : 0;
+}
+
+// The file that a process locks while it uses the GPU: of several benchmarks, one is timed while the others judge.
+class gpu_lock {
+ public:
+  gpu_lock() {
+    char bus_id[32] = {};
+    check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0), "cudaDeviceGetPCIBusId");
+    const std::string path = std::filesystem::temp_directory_path() / fmt::format("warpcheck-bench-{}", bus_id);
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
+    set(LOCK_EX);
+  }
+  // `operation`: LOCK_EX or LOCK_UN. The lock ends with the process.
+  void set(int operation) const {
+    while (flock(file_, operation) != 0)
+      if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "flock");
+  }
+
+ private:
+  int file_ = -1;
+};
+
+std::shared_ptr<void> yield_gpu(const gpu_lock& lock, cudaStream_t stream) {
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  lock.set(LOCK_UN);
+  return {nullptr, [&lock](void*) { lock.set(LOCK_EX); }};
 }
 
 void reset_cache_policy(cudaStream_t stream) {
@@ -54,6 +88,7 @@ std::optional<device_limit> limit_of_product(const engine::product_work& work, s
 }  // namespace
 
 device_timing cuda_timing(void* given) {
+  static const gpu_lock lock;
   const auto stream = static_cast<cudaStream_t>(given);
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
@@ -84,6 +119,7 @@ device_timing cuda_timing(void* given) {
   };
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
+  timing.yield = [=] { return yield_gpu(lock, stream); };
   timing.reset = [=] { reset_cache_policy(stream); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by copies() and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {

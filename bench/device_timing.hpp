@@ -73,6 +73,9 @@ struct device_timing {
   std::function<std::vector<std::vector<double>>(const std::vector<timed_run>& runs)> in_turn;
   // The time below which no call can read its inputs from memory; 0: unknown.
   std::function<double(const traffic&)> floor_us;
+  // Waits for all enqueued work and lets other processes time calls until the result is destroyed. Null if the device's
+  // times do not depend on other processes' calls.
+  std::function<std::shared_ptr<void>()> yield;
   // Undoes settings by which a callee could be faster than its calls, such as lines that persist in a cache.
   std::function<void()> reset;
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;

@@ -66,6 +66,7 @@ device_timing host_timing(const warpcheck_device_api& api, int count) {
   };
   timing.in_turn = host_in_turn;
   timing.floor_us = [](const traffic&) { return 0.0; };
+  timing.yield = [] { return std::shared_ptr<void>(); };
   timing.reset = [] {};
   timing.limit = [](const slots&, const traffic&) { return std::optional<device_limit>(); };
   timing.product_limit = [](const engine::product_work&) { return std::optional<device_limit>(); };

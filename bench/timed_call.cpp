@@ -211,7 +211,7 @@ void bench_device::wait_for(const warpcheck_device_api& api, void* stream) {
 timed_call::timed_call(const description& d, const bench_row& row, const bench_device& on)
     : described_(d), row_(row), device_(on), case_(case_of(d, row)) {
   tensor_map asked;
-  if (!row.property.empty()) std::tie(case_, asked) = asked_call(d, row);
+  if (!row.property.empty()) std::tie(case_, asked) = yielding([&] { return asked_call(d, row); });
   places_.resize(case_.tensors.size());
   if (!row.variant.empty()) case_.knobs["variant"] = row.variant;
   const std::vector<int64_t> shape = case_.tensors.front().shape;
@@ -317,7 +317,7 @@ void timed_call::fill_inputs(const tensor_map& asked) const {
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
     if (!t.is_input || t.elements() == 0) continue;
-    const host_tensor made = values_of(i, asked);
+    const host_tensor made = yielding([&] { return values_of(i, asked); });
     const size_t all = made.bytes.size(), own = bytes_of(t);
     const int copies = area_of(t) == area::shared_inputs ? 1 : memory_.count;
     for (int slot = 0; slot < copies; ++slot) {
@@ -433,7 +433,7 @@ const char* timed_call::judged_data(size_t i) const {
 
 // Reads `lines` runs of `own` bytes, which begin `apart` bytes from each other.
 void timed_call::read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const {
-  constexpr size_t k_far = 4096;  // across longer gaps, reading costs more than starting another copy
+  constexpr size_t k_far = 1 << 16;  // across longer gaps, reading costs more than starting another copy
   if (own == apart) return read(to, from, own * lines);
   const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
   std::vector<char> chunk;
@@ -484,12 +484,16 @@ void timed_call::draw_inputs(uint64_t seed) {
   if (!kept_outputs_) kept_outputs_ = device_.timing.reserve(memory_.output_stride);
   if (!has_new_inputs()) return;
   if (!new_inputs_) new_inputs_ = device_.timing.reserve(memory_.input_stride);
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const tensor_spec& t = case_.tensors[i];
-    if (t.is_input && t.elements() > 0)
-      write_over_and_over(new_inputs_.get() + places_[i], bytes_of(t), random_values(i, hash64(seed, i) >> 11).bytes,
-                          0);
-  }
+  const auto is_drawn = [](const tensor_spec& t) { return t.is_input && t.elements() > 0; };
+  const std::vector<host_tensor> drawn = yielding([&] {
+    std::vector<host_tensor> all;
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (is_drawn(case_.tensors[i])) all.push_back(random_values(i, hash64(seed, i) >> 11));
+    return all;
+  });
+  for (size_t i = 0, next = 0; i < places_.size(); ++i)
+    if (const tensor_spec& t = case_.tensors[i]; is_drawn(t))
+      write_over_and_over(new_inputs_.get() + places_[i], bytes_of(t), drawn[next++].bytes, 0);
 }
 
 void timed_call::prepare(int i) {
@@ -549,6 +553,7 @@ void timed_call::verify_part(const bench_part& part) const {
     for (const bench_part::box& box : part.boxes)
       if (box.tensor == t.name) read_box(box, &x);
   }
+  const auto others = device_.timing.yield();
   g_measured = &outputs;
   trial t(c);
   for (host_tensor& x : inputs) t.give(std::move(x));

@@ -82,6 +82,12 @@ class timed_call {
   engine::host_tensor random_values(size_t i, uint64_t seed) const;
   // True if the inputs of a judged execution are new.
   bool has_new_inputs() const;
+  // Returns what `work` makes on the host, while other processes may use the device.
+  template <class Work>
+  auto yielding(const Work& work) const {
+    const auto others = device_.timing.yield();
+    return work();
+  }
   void write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const;
   bool is_random(const engine::tensor_spec& t) const;
   // Returns parts with about this many elements; drawn by the seed, or else spread evenly.
