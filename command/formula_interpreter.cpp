@@ -53,7 +53,7 @@ void store_output(const tensor_view& v, const formula::tensor& t, const std::vec
 warpcheck_status interpreter::run(warpcheck_call& call) const {
   call.used_variant = nullptr;
   try {
-    const checked_call checked = check_call(rules, call);
+    const checked_call checked = check_whole_call(rules, call);
     formula::call_data data;
     for (const auto& [name, size] : checked.extents) data.sizes[name] = size;
     for (const formula::derived_extent& e : op.derived) data.sizes.erase(e.name);
@@ -78,10 +78,8 @@ warpcheck_status interpreter::run(warpcheck_call& call) const {
     }
     for (size_t k = 0; k < results.size(); ++k) store_output(view_of(op.outputs[k]), op.outputs[k], results[k]);
     return WARPCHECK_OK;
-  } catch (const std::invalid_argument& e) {
-    return answer(&call, WARPCHECK_INVALID_ARGUMENT, e.what());
-  } catch (const std::exception& e) {
-    return answer(&call, WARPCHECK_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return answer_exception(&call);
   }
 }
 

@@ -16,11 +16,6 @@
 namespace warpcheck::cli {
 namespace {
 
-// A legal call that the entry's parameters cannot express.
-struct not_offered : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 const contract& known(const std::string& op) {
   static std::map<std::string, contract> cache;
   const auto found = cache.find(op);
@@ -53,17 +48,18 @@ class argument_list {
     const int32_t at = find(entry_meaning::input, v.rule->name);
     const bool is_there = v.tensor && !v.is_empty();
     if (at < 0) {
-      if (is_there && !is_workspace(v)) throw not_offered(fmt::format("the entry has no parameter {}", v.rule->name));
+      if (is_there && !is_workspace(v))
+        throw unsupported_call(fmt::format("the entry has no parameter {}", v.rule->name));
       return;
     }
     const char* const type = v.tensor ? dtype_name(dtype_bit(v.tensor->dtype)) : nullptr;
     if (v.tensor && !(entry_.parameters[at].types & dtype_bit(v.tensor->dtype)))
-      throw not_offered(fmt::format("the entry takes no {} for {}", type ? type : "such type", v.rule->name));
+      throw unsupported_call(fmt::format("the entry takes no {} for {}", type ? type : "such type", v.rule->name));
     values_[at].pointer = is_there ? v.data : nullptr;
     if (const int32_t distance = find(entry_meaning::distance, v.rule->name); distance >= 0)
       set_integer(distance, v.tensor ? v.ld : 0);
     else if (is_there && v.rows > 1 && v.ld != v.cols && !is_described(v, all))
-      throw not_offered(
+      throw unsupported_call(
           fmt::format("the entry has no parameter ld{0}, and the rows of {0} are {1} apart", v.rule->name, v.ld));
   }
 
@@ -76,7 +72,7 @@ class argument_list {
     if (at < 0) {
       const bool is_of_nothing = !rule.of_tensor.empty() && find(entry_meaning::input, rule.of_tensor) < 0;
       if (value != rule.usual && !is_of_nothing)
-        throw not_offered(fmt::format("the entry has no parameter {}, which is {}", rule.name, value));
+        throw unsupported_call(fmt::format("the entry has no parameter {}, which is {}", rule.name, value));
     } else if (rule.is_integer) {
       set_integer(at, static_cast<int64_t>(value));
     } else {
@@ -92,7 +88,7 @@ class argument_list {
   void set_integer(int32_t at, int64_t value) {
     const warpcheck_entry_parameter& p = entry_.parameters[at];
     if (value < p.least || value > p.most)
-      throw not_offered(fmt::format("{} is {}, and the entry's holds {} to {}", p.name, value, p.least, p.most));
+      throw unsupported_call(fmt::format("{} is {}, and the entry's holds {} to {}", p.name, value, p.least, p.most));
     values_[at].integer = value;
   }
 
@@ -125,13 +121,13 @@ bool has_work(const std::vector<tensor_view>& tensors) {
 
 // Fills the values; returns true if the entry must be called.
 bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_entry_value* values) {
-  const checked_call checked = check_call(known(entry.op), call);
+  const checked_call checked = check_whole_call(known(entry.op), call);
   argument_list arguments(entry, values);
   for (const auto& [rule, value] : checked.scalars) arguments.set_scalar(*rule, value);
   for (const tensor_view& v : checked.tensors) arguments.set_tensor(v, checked.tensors);
   for (const auto& [extent, size] : checked.extents) arguments.set_extent(extent, size);
   arguments.set_stream(call.stream);
-  if (call.variant) throw not_offered("an entry has no variants");
+  if (call.variant) throw unsupported_call("an entry has no variants");
   return has_work(checked.tensors);
 }
 
@@ -157,7 +153,7 @@ std::vector<entry_name> names_of(const warpcheck_entry& entry) {
 extern "C" const warpcheck_candidate* warpcheck_entry_table(const warpcheck_entry* entry) {
   using namespace warpcheck;
   if (!engine::find_description(entry->op)) return nullptr;
-  const cli::contract& rules = cli::known(entry->op);
+  const contract& rules = cli::known(entry->op);
   cli::loaded_entry& t = cli::loaded()[entry];
   t.names = cli::names_of(*entry);
   t.op = cli::operator_of(rules, entry->op, entry->device, cli::listed_types(*entry, rules.forms.at(0).tensors.at(0)),
@@ -176,11 +172,7 @@ extern "C" warpcheck_status warpcheck_entry_values(const warpcheck_entry* entry,
   try {
     *is_called = cli::fill(*entry, *call, values) ? 1 : 0;
     return WARPCHECK_OK;
-  } catch (const std::invalid_argument& e) {
-    return cli::answer(call, WARPCHECK_INVALID_ARGUMENT, e.what());
-  } catch (const cli::not_offered& e) {
-    return cli::answer(call, WARPCHECK_UNSUPPORTED, e.what());
-  } catch (const std::exception& e) {
-    return cli::answer(call, WARPCHECK_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return cli::answer_exception(call);
   }
 }

@@ -20,10 +20,12 @@ const entry_name k_stream = {"stream", entry_meaning::stream, "stream"};
 // Extents that a tensor's dimensions name.
 std::vector<std::string> extents_of(const engine::description& d, const tensor_rule& t) {
   std::vector<std::string> extents;
-  const auto add = [&](const shape_rule& shape) {
-    for (const std::vector<std::string>& factors : shape)
-      for (const std::string& factor : factors)
-        if (d.find(factor)) extents.push_back(factor);
+  const auto add = [&](std::string_view shape) {
+    each_part(shape, ',', [&](std::string_view factors) {
+      each_part(factors, '*', [&](std::string_view factor) {
+        if (d.find(factor)) extents.emplace_back(factor);
+      });
+    });
   };
   add(t.shape);
   for (const other_shape& other : t.others) add(other.shape);
@@ -31,8 +33,8 @@ std::vector<std::string> extents_of(const engine::description& d, const tensor_r
 }
 
 bool has_rows(const tensor_rule& t) {
-  return t.shape.size() > 1 ||
-         std::any_of(t.others.begin(), t.others.end(), [](const other_shape& o) { return o.shape.size() > 1; });
+  return dimensions_of(t.shape) > 1 ||
+         std::any_of(t.others.begin(), t.others.end(), [](const other_shape& o) { return dimensions_of(o.shape) > 1; });
 }
 
 // Collects names, each once.

@@ -41,14 +41,16 @@ struct inline_call {
       for (const tensor_rule* t : *list) {
         add([&](const entry_name& n) { return n.name == t->name; });
         std::vector<std::string> shape;
-        for (const std::vector<std::string>& factors : t->shape) {
+        each_part(t->shape, ',', [&](std::string_view factors) {
           std::vector<std::string> product;
-          for (const std::string& f : factors)
-            product.push_back(std::all_of(f.begin(), f.end(), ::isdigit) ? f : add([&](const entry_name& n) {
-              return n.meaning == entry_meaning::extent && n.of == f;
-            }));
+          each_part(factors, '*', [&](std::string_view f) {
+            product.push_back(
+                std::all_of(f.begin(), f.end(), ::isdigit) ? std::string(f) : add([&](const entry_name& n) {
+                  return n.meaning == entry_meaning::extent && n.of == f;
+                }));
+          });
           shape.push_back(fmt::format("{}", fmt::join(product, " * ")));
-        }
+        });
         shapes_.push_back(fmt::format("{{{}}}", fmt::join(shape, ", ")));
       }
   }

@@ -18,10 +18,8 @@ namespace warpcheck::python {
 namespace {
 
 using cli::answer;
-using cli::check_call;
-using cli::checked_call;
+using cli::check_whole_call;
 using cli::dtype_name;
-using cli::tensor_view;
 
 const settings& own_settings() {
   static const settings s = read_settings();
@@ -63,7 +61,7 @@ bool is_listed(const settings& s, const tensor_view& first) {
 constexpr int64_t k_reserve_bytes = 8;  // the number of an object that the interpreter keeps
 
 warpcheck_status run_checked(const settings& s, warpcheck_call* call, const void* reserve) {
-  const checked_call checked = check_call(s.rules, *call);
+  const checked_call checked = check_whole_call(s.rules, *call);
   nlohmann::json request = {{"tensors", nlohmann::json::array()},
                             {"scalars", nlohmann::json::object()},
                             {"unusual", nlohmann::json::array()},
@@ -90,10 +88,8 @@ warpcheck_status run_with_reserve(warpcheck_call* call, void* reserve, int64_t) 
   call->used_variant = nullptr;
   try {
     return run_checked(own_settings(), call, reserve);
-  } catch (const std::invalid_argument& e) {
-    return answer(call, WARPCHECK_INVALID_ARGUMENT, e.what());
-  } catch (const std::exception& e) {
-    return answer(call, WARPCHECK_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return cli::answer_exception(call);
   }
 }
 

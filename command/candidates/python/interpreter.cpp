@@ -171,7 +171,7 @@ std::string to_text(const settings& s) {
                         {"dtypes", s.dtypes},
                         {"states", s.states},
                         {"nursery", s.nursery},
-                        {"rules", to_text(s.rules)},
+                        {"rules", cli::to_text(s.rules)},
                         {"reserve", s.has_reserve},
                         {"isolated", s.is_isolated}}
       .dump();

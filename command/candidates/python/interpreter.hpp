@@ -16,7 +16,7 @@ struct settings {
   unsigned dtypes = 0;  // of warpcheck_dtype_bit
   std::string states;   // abi/candidate_states.h
   std::string nursery;  // the name of its socket; "": there is none
-  cli::contract rules;
+  contract rules;
   bool has_reserve = false;  // the function has a parameter `reserve`
   bool is_isolated = false;  // the interpreter has no capability, and only its own descriptors (isolation/confine.hpp)
 };
