@@ -1,5 +1,5 @@
-// The contract of an operator's calls as data, and the one check of a call against it: our kernels, entries of CUDA
-// sources, Python functions and interpreted formulas take their tensors and scalars from a checked_call.
+// The contract of an operator's calls as data, and the check of a call against it: entries of CUDA sources, Python
+// functions and interpreted formulas take their tensors and scalars from a checked_call.
 #pragma once
 
 #include <algorithm>
