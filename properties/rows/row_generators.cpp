@@ -582,17 +582,18 @@ trial_case hazard_rows(const row_operator& op, const target& t, draw& d) {
 }
 
 trial_case empty_rows(const row_operator& op, const target& t, draw& d) {
-  const bool no_rows = d.index() % 2 == 0;
   const int extra = op.draw_extra(d, 70);
-  const int64_t cols = no_rows ? d.between(0, 40) : 0;
-  const int64_t rows = no_rows ? 0 : d.between(0, 5);
-  return op.make_case(t, rows, cols, make_recipe("constant", {0}), extra);
+  const auto draw_shape = [&](bool has_rows) {
+    const int64_t cols = has_rows ? 0 : d.between(0, 40);
+    return op.make_case(t, has_rows ? d.between(0, 5) : 0, cols, make_recipe("constant", {0}), extra);
+  };
+  trial_case c = draw_shape(d.index() % 2 != 0);
+  return t.offered.missing(c) ? draw_shape(d.index() % 2 == 0) : c;
 }
 
 trial_case refused_rows(const row_operator& op, const target& t, draw& d) {
   // Columns such that a row of any element type is no shorter than an index.
-  const int64_t cols = d.between(4, 70);
-  const int64_t rows = d.between(2, 4);
+  const int64_t cols = d.between(4, 70), rows = d.between(2, 4);
   return op.make_case(t, rows, cols, make_recipe("constant", {0}), op.draw_extra(d, k_all));
 }
 

@@ -27,6 +27,7 @@ def value(name, usual, *words):
 # Rows with gaps between them, in which the rows of the output may lie.
 APART = ("ldx", "given['x'].shape[0] > 1 and given['x'].strides[0] > given['x'].shape[1]", ["ldx>cols", "y beside x"])
 EMPTY = ("empty", "0 in given['x'].shape", ["cols<1", "rows<1"])
+NO_COLS = ("no_cols", "given['x'].shape[1] == 0", ["cols<1"])
 SHORT = ("short", "given['x'].shape[1] < 4", ["cols<"])
 
 # Of each operator, what a call may have beyond the plain one.
@@ -34,7 +35,7 @@ FEATURES = {
     "softmax": [value("index", None)],
     "log_softmax": [APART, EMPTY, SHORT],
     "logsumexp": [APART, EMPTY, SHORT],
-    "argmax": [APART, EMPTY, SHORT],
+    "argmax": [APART, EMPTY, NO_COLS, SHORT],
     "reduce": [value("op", 0, "op!=0", "op=1", "op=2")],
     "scan": [value("kind", 0, "kind!=0", "kind=1")],
     "argsort": [value("order", 0, "order!=0", "order=1")],
