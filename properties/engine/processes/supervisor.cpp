@@ -29,7 +29,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr int64_t k_most_attempts = 3;  // after the first, to draw a case in which there is something to judge
+constexpr int64_t k_most_attempts = 9;  // after the first, to draw a case in which there is something to judge
 constexpr int k_exit_journal = 113;     // a worker could not write its journal; it has printed why
 
 volatile sig_atomic_t g_signalled = 0;
