@@ -23,9 +23,6 @@ product_mode mode_of(const target::variant& v) {
   return product_mode::ieee;
 }
 
-// The most usual class of values, so that the other tensors decide the case's.
-recipe no_values() { return make_recipe("uniform", {0, 0, 0}); }
-
 }  // namespace
 
 std::vector<product_mode> modes_of(const target& t) {
@@ -147,15 +144,14 @@ product_sizes draw_product_sizes(draw& d, const target& t) {
 
 trial_case product_case(const target& t, draw& d, const product_sizes& of, recipe a, recipe b) {
   const description& described = *find_description("matmul");
-  trial_case c = make_case(
-      described, t, {{"m", of.m}, {"n", of.n}, {"k", of.k}},
-      {{"a", std::move(a)}, {"b", std::move(b)}, {"c_in", no_values()}, {"bias", no_values()}, {"work", no_values()}});
+  trial_case c = make_case(described, t, {{"m", of.m}, {"n", of.n}, {"k", of.k}},
+                           {{"a", std::move(a)}, {"b", std::move(b)}, {"c_in", {}}, {"bias", {}}, {"work", {}}});
   set_knob(c, "mode", std::string(name_of(mode_by_turns(t, d))));
-  set_scalars(c, 1, 0, no_values());
+  set_scalars(c, 1, 0, {});
   tensor_spec& bias = *c.find("bias");
   bias.shape = {0};
   bias.ld = 0;
-  c.find("work")->fill = {};
+  bias.fill = make_recipe("constant", {0});
   follow(c);  // the workspace, by the mode
   return c;
 }
@@ -188,7 +184,7 @@ void set_scalars(trial_case& c, float alpha, float beta, recipe before) {
   in.shape = is_read ? out.shape : std::vector<int64_t>{0, 0};
   in.ld = is_read ? out.ld : 0;
   in.offset = is_read ? out.offset : 0;
-  in.fill = is_read ? std::move(before) : no_values();
+  in.fill = is_read ? std::move(before) : make_recipe("constant", {0});
   out.in_place = is_read ? "c_in" : "";
 }
 
@@ -224,8 +220,8 @@ void force_a_variant(draw& d, const target& t, trial_case& c) {
   if (names.empty()) return;
   const size_t turn = static_cast<size_t>(d.index() / 3);
   set_knob(c, "variant", names[turn % names.size()]);
-  const bool is_shared = std::any_of(c.tensors.begin(), c.tensors.end(),
-                                     [](const tensor_spec& x) { return x.is_in_memory_of_another(); });
+  const bool is_shared =
+      std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& x) { return x.is_in_memory_of_another(); });
   if (t.type != dtype::f32 && !is_shared && turn / names.size() % 2 == 0) align_rows(c);
 }
 

@@ -33,7 +33,7 @@ struct call {
 };
 
 case_report judge(const std::string& variant, const call& c) {
-  const std::string none = "fill=uniform(1,0,0)";
+  const std::string none = "fill=constant(0)";
   const std::string line = fmt::format(
       "v1 matmul/{} a=f32[{}x{}] fill=uniform(1,1,2) | b=f32[{}x{}] fill=uniform(2,1,2) | c_in=f32[0x0] {} | "
       "bias=f32[{}] fill=uniform(3,-2,2) | c=f32[{}x{}] {} | work=u8[0] | candidate={}/matmul_tile16.so "

@@ -99,7 +99,7 @@ std::vector<std::string> classes_of(const trial_case& c) {
   if (first == c.tensors.end()) return {};
   size_t rank = 0;
   for (const tensor_spec& t : c.tensors)
-    if (t.is_input) rank = std::max(rank, rank_of(value_class(t.fill)));
+    if (t.is_input && (t.elements() > 0 || &t == &*first)) rank = std::max(rank, rank_of(value_class(t.fill)));
   return {first->shape.size() == 1 ? std::string(k_vector) : fmt::format("rows:{}", row_class(first->rows())),
           fmt::format("columns:{}", column_class(first->cols())), fmt::format("values:{}", k_value_classes[rank])};
 }
