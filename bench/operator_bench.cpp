@@ -368,7 +368,6 @@ bench_row parse_row(const description& d, const std::string& text) {
   const bench_row& like = d.bench.rows.front();
   bench_row row;
   row.form = like.form;
-  row.property = like.property;
   row.tensors = like.tensors;
   row.scalars = like.scalars;
   row.fills = like.fills;

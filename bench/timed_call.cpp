@@ -9,13 +9,11 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "abi/candidate_table.hpp"
-#include "properties/engine/cases/host_tensor.hpp"
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/trials/call_observer.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -69,9 +67,7 @@ trial_case case_of(const description& d, const bench_row& row) {
   return c;
 }
 
-const property& judge_of(const description& d, const bench_row& row) {
-  return find_property(d.op, row.property.empty() ? d.bench.property : row.property);
-}
+const property& judge_of(const description& d) { return find_property(d.op, d.bench.property); }
 
 // Returns the row's case as its property judges it, with the candidate of the measured values.
 trial_case judged_case(const description& d, const bench_row& row) {
@@ -79,7 +75,7 @@ trial_case judged_case(const description& d, const bench_row& row) {
   static const listed_operator measured(operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
   name_candidate(k_measured, measured);
   trial_case c = case_of(d, row);
-  c.property = judge_of(d, row).name;
+  c.property = judge_of(d).name;
   c.knobs["device"] = "cpu";
   c.knobs["candidate"] = k_measured;
   return c;
@@ -99,26 +95,15 @@ host_tensor repeated(const tensor_spec& t) {
   return all;
 }
 
-// Returns the first call that the row's property makes for the row's case, and its inputs.
-std::pair<trial_case, tensor_map> asked_call(const description& d, const bench_row& row) {
-  std::optional<std::pair<trial_case, tensor_map>> asked;
-  call_observer observer;
-  observer.begun = [&](const trial_case& call, tensor_map inputs) {
-    asked.emplace(call, std::move(inputs));
-    throw trial_over{};
-  };
-  trial t(judged_case(d, row));
-  for (const tensor_spec& x : t.the_case().tensors)
-    if (x.is_input && x.name != d.bench.selection && x.elements() > k_period) t.give(repeated(x));
-  observing = &observer;
-  const std::shared_ptr<void> looks(nullptr, [](void*) { observing = nullptr; });
-  try {
-    judge_of(d, row).check(t);
-  } catch (const trial_over&) {
-    // Nothing is judged yet.
-  }
-  if (!asked) throw std::runtime_error(fmt::format("{}: its property makes no call", bench::name_of(d, row)));
-  return std::move(*asked);
+// Returns the values of a call's inputs, if some follow from others; of long inputs only a part is drawn.
+tensor_map completed_inputs(const description& d, const trial_case& c) {
+  tensor_map inputs;
+  if (!d.derive) return inputs;
+  for (const tensor_spec& x : c.tensors)
+    if (x.is_input && x.name != d.bench.selection)
+      inputs.emplace(x.name, x.elements() > k_period ? repeated(x) : materialize(x));
+  complete_inputs(c, inputs);
+  return inputs;
 }
 
 bool is_all(const char* x, size_t size, char byte) {
@@ -210,8 +195,6 @@ void bench_device::wait_for(const warpcheck_device_api& api, void* stream) {
 
 timed_call::timed_call(const description& d, const bench_row& row, const bench_device& on)
     : described_(d), row_(row), device_(on), case_(case_of(d, row)) {
-  tensor_map asked;
-  if (!row.property.empty()) std::tie(case_, asked) = yielding([&] { return asked_call(d, row); });
   places_.resize(case_.tensors.size());
   if (!row.variant.empty()) case_.knobs["variant"] = row.variant;
   const std::vector<int64_t> shape = case_.tensors.front().shape;
@@ -220,7 +203,7 @@ timed_call::timed_call(const description& d, const bench_row& row, const bench_d
   const size_t in_bytes = place(area::slot_inputs), out_bytes = place(area::slot_outputs);
   memory_ = on.timing.allocate(in_bytes, out_bytes);
   if (const size_t shared_bytes = place(area::shared_inputs)) shared_ = on.timing.allocate(shared_bytes, 0);
-  fill_inputs(asked);
+  fill_inputs(yielding([&] { return completed_inputs(d, case_); }));
   for (int slot = 0; slot < memory_.count; ++slot) {
     std::vector<char*> places;
     for (size_t i = 0; i < places_.size(); ++i) places.push_back(at(i, slot));
@@ -272,14 +255,14 @@ void timed_call::read(void* to, const char* from, size_t bytes) const {
 }
 
 // Returns the values that fill tensor i, repeated as often as needed: random values in [-8, 8), the values of the row's
-// recipe, or those that its property made. For a selection it is one of all slices.
-host_tensor timed_call::values_of(size_t i, const tensor_map& asked) const {
+// recipe, or completed ones. For a selection it is one of all slices.
+host_tensor timed_call::values_of(size_t i, const tensor_map& completed) const {
   tensor_spec t = case_.tensors[i];
   if (t.name == described_.bench.selection) {
     t.shape = {row_.of.at(t.name)};
     return materialize(t);
   }
-  if (const auto made = asked.find(t.name); made != asked.end()) return made->second;
+  if (const auto made = completed.find(t.name); made != completed.end()) return made->second;
   if (is_random(t)) return random_values(i, i);
   if (row_.fills.contains(t.name)) return materialize(t);
   throw usage_error(fmt::format("bench row {}: input {} of type {} needs a fill", bench::name_of(described_, row_),
@@ -313,18 +296,18 @@ void timed_call::write_over_and_over(char* to, size_t size, const std::vector<st
 }
 
 // In each slot random values begin elsewhere, and a selection continues where that of the last slot ended.
-void timed_call::fill_inputs(const tensor_map& asked) const {
+void timed_call::fill_inputs(const tensor_map& completed) const {
   for (size_t i = 0; i < places_.size(); ++i) {
     const tensor_spec& t = case_.tensors[i];
     if (!t.is_input || t.elements() == 0) continue;
-    const host_tensor made = yielding([&] { return values_of(i, asked); });
+    const host_tensor made = yielding([&] { return values_of(i, completed); });
     const size_t all = made.bytes.size(), own = bytes_of(t);
     const int copies = area_of(t) == area::shared_inputs ? 1 : memory_.count;
     for (int slot = 0; slot < copies; ++slot) {
       size_t from = 0;
       if (t.name == described_.bench.selection)
         from = static_cast<size_t>(slot) % (all / own) * own;
-      else if (asked.contains(t.name) ? !row_.fills.contains(t.name) : is_random(t))
+      else if (!completed.contains(t.name) && is_random(t))
         from = static_cast<size_t>(slot * (k_period / 7)) * size_of(t.type) % all;
       write_over_and_over(at(i, slot), own, made.bytes, from);
     }
@@ -474,7 +457,7 @@ void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
   }
 }
 
-bool timed_call::has_new_inputs() const { return row_.property.empty() && described_.bench.selection.empty(); }
+bool timed_call::has_new_inputs() const { return !described_.derive && described_.bench.selection.empty(); }
 
 void timed_call::poison_outputs() {
   device_.timing.fill(memory_.output(0), k_poison, memory_.output_stride * static_cast<size_t>(memory_.count));
@@ -556,9 +539,13 @@ void timed_call::verify_part(const bench_part& part) const {
   const auto others = device_.timing.yield();
   g_measured = &outputs;
   trial t(c);
-  for (host_tensor& x : inputs) t.give(std::move(x));
+  for (host_tensor& x : inputs) {
+    // A slice has tables of its own.
+    const bool is_of_slice = x.spec.fill.distribution == "derived" && x.spec.shape != case_.at(x.spec.name).shape;
+    if (!is_of_slice) t.give(std::move(x));
+  }
   try {
-    judge_of(described_, part.row).check(t);
+    judge_of(described_).check(t);
   } catch (const trial_over&) {
     // The verdict is in the report.
   }

@@ -52,13 +52,13 @@ class timed_call {
   // Enqueues execution i; returns the variant that ran, "" if the callee reports none. Throws std::runtime_error if the
   // call fails.
   std::string run(const engine::listed_operator& callee, int i);
-  // Makes one more execution, into outputs of 0xff bytes (a NaN in each float type), and judges it by the row's
-  // property: every element was written, and about a million elements, of whole slices, are right. Throws
+  // Makes one more execution, into outputs of 0xff bytes (a NaN in each float type), and judges it by the
+  // operator's property: every element was written, and about a million elements, of whole slices, are right. Throws
   // std::runtime_error otherwise.
   void verify(const engine::listed_operator& callee);
 
   // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in separate
-  // memory. If the row's property made the inputs, or slices are selected, the inputs stay and only the outputs are
+  // memory. If some inputs follow from others, or slices are selected, the inputs stay and only the outputs are
   // poisoned.
   void poison_outputs();
   void draw_inputs(uint64_t seed);
@@ -77,8 +77,8 @@ class timed_call {
   enum class area { slot_inputs, slot_outputs, shared_inputs };
   area area_of(const engine::tensor_spec& t) const;
   size_t place(area where);
-  void fill_inputs(const engine::tensor_map& asked) const;
-  engine::host_tensor values_of(size_t i, const engine::tensor_map& asked) const;
+  void fill_inputs(const engine::tensor_map& completed) const;
+  engine::host_tensor values_of(size_t i, const engine::tensor_map& completed) const;
   engine::host_tensor random_values(size_t i, uint64_t seed) const;
   // True if the inputs of a judged execution are new.
   bool has_new_inputs() const;

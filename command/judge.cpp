@@ -83,9 +83,7 @@ const description& operator_of_request(const std::string& asked) {
   const std::string& op = named.front();
   const description* const d = find_description(op);
   if (!d) throw usage_error(unknown_operator(op));
-  // As in a benchmark (bench/timed_call.cpp); other properties draw inputs of their own.
-  if (!find_in_hand_judge(op) && d->formula.empty() &&
-      std::none_of(d->bench.rows.begin(), d->bench.rows.end(), [](const bench_row& r) { return r.property.empty(); }))
+  if (!find_in_hand_judge(op) && !registered_property(op, "within-error-bound"))
     throw usage_error(fmt::format("{}: its properties judge calls of their own making only; use verify", op));
   return *d;
 }

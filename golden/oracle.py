@@ -124,8 +124,10 @@ def matrix_tensor(name, dtype, rows):
 
 
 def golden_text(op, script, name, source, digits, seed, inputs, outputs, knobs=""):
-    """The text of a golden file. inputs: (tensor with its shape, values); outputs: (tensor with its shape, texts)."""
-    groups = [f"{tensor} fill=constant(0)" for tensor, _ in inputs] + [tensor for tensor, _ in outputs]
+    """The text of a golden file. inputs: (tensor with its shape, values), or (tensor with shape and fill, None);
+    outputs: (tensor with its shape, texts)."""
+    groups = [tensor if "fill=" in tensor else f"{tensor} fill=constant(0)" for tensor, _ in inputs]
+    groups += [tensor for tensor, _ in outputs]
     lines = [
         "warpcheck-golden 1",
         "kind: oracle",

@@ -190,7 +190,7 @@ std::vector<golden_file> known_answers() {
 }
 
 std::vector<std::string> disagreements(const golden_file& f) {
-  const split_instance s = given_instance(replay_case(f));
+  const split_instance s = instance_of(replay_case(f));
   std::vector<std::string> found;
   for (size_t l = 0; l < s.leaves.size(); ++l) {
     const split_result r = reference::best_split(s.problem(l));
@@ -234,7 +234,7 @@ const engine::property_registration registration([] {
     return candidate_case(answers[static_cast<size_t>(d.index()) % answers.size()], t.device, t.candidate);
   };
   p.check = [](engine::trial& t) {
-    const split_instance s = given_instance(t.the_case());
+    const split_instance s = instance_of(t);
     const engine::run_result r = t.run();
     for (size_t l = 0; l < s.leaves.size(); ++l)
       require_record(t, record_of(t, r, static_cast<int64_t>(l)), reference::best_split(s.problem(l)),

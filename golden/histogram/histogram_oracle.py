@@ -52,7 +52,7 @@ def golden_files():
         yield name + ".golden", oracle.golden_text(
             "histogram", "histogram_oracle.py", name, f"NumPy {NUMPY}, numpy.bincount of sums that are exact", 40, seed,
             [(f"bins={dtype}[{rows}x{len(widths)}]", [b for row in bins for b in row]),
-             (f"cols=i64[{len(widths)}x2]", None),
+             (f"cols=i64[{len(widths)}x2] fill=derived()", None),
              (f"g=f32[{rows}]", g), (f"h=f32[{rows}]", h), (f"rows=i32[{len(leaf)}]", leaf)],
             [(f"hist=f64[{len(slots)}x2]", [exact(mpmath.mpf(x)) for slot in slots for x in slot])],
             " ".join(knobs + [f"widths={','.join(map(str, widths))}"]))

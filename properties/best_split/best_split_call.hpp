@@ -6,7 +6,14 @@
 
 namespace warpcheck {
 
-split_instance given_instance(const engine::trial_case& c, const engine::tensor_map& inputs);
+split_instance instance_of(const engine::trial_case& c, const engine::tensor_map& inputs);
+reference::split_settings settings_of(const engine::trial_case& c);
+// Gives the case the shapes of the call on this instance, and returns its inputs.
+engine::tensor_map tensors_of(engine::trial_case& c, const split_instance& s);
+// Throws usage_error if the tables break the contract: a kernel would read beside the histogram.
+void check_tables(const split_instance& s);
+// Makes the records of a case of the reduction.
+void derive_records(const engine::trial_case& c, engine::tensor_map& inputs);
 // The record of a leaf, whatever the outputs hold.
 reference::split_result record_of(const engine::tensor_map& outputs, int64_t leaf);
 

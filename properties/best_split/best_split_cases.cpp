@@ -10,6 +10,7 @@
 #include "properties/best_split/best_split_call.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -25,7 +26,6 @@ using reference::split_result;
 namespace {
 
 constexpr int64_t k_values = 9, k_fields = 6, k_feature_fields = 7, k_leaf_fields = 7;
-constexpr int64_t k_most_bins = 65536;
 
 double knob(const trial_case& c, std::string_view name) { return c.number(name); }
 int64_t whole_knob(const trial_case& c, std::string_view name) { return static_cast<int64_t>(knob(c, name)); }
@@ -36,10 +36,12 @@ void set_shape(tensor_spec& t, int64_t rows, int64_t cols) {
   std::erase_if(t.fill.edits, [&](const edit& e) { return e.row >= t.rows() || e.col >= t.cols(); });
 }
 
-// The tensors of the call on an instance of these sizes.
-void set_shapes(trial_case& c, int64_t slots, int64_t counts, int64_t features, int64_t leaves, bool masked) {
-  set_shape(*c.find("hist"), slots, 2);
-  set_shape(*c.find("count"), counts, 0);
+// Gives the case the shapes of the call on this instance.
+void set_shapes(trial_case& c, const split_instance& s) {
+  const auto features = static_cast<int64_t>(s.features.size()), leaves = static_cast<int64_t>(s.leaves.size());
+  const bool masked = !s.used.empty();
+  set_shape(*c.find("hist"), static_cast<int64_t>(s.slots.size()) / 2, 2);
+  set_shape(*c.find("count"), static_cast<int64_t>(s.counts.size()), 0);
   set_shape(*c.find("feature"), features, k_feature_fields);
   set_shape(*c.find("used"), masked ? leaves : 0, masked ? features : 0);
   set_shape(*c.find("leaf"), leaves, k_leaf_fields);
@@ -62,24 +64,6 @@ host_tensor integers(const tensor_spec& spec, const std::vector<int64_t>& values
   return t;
 }
 
-reference::split_settings settings_of(const trial_case& c) {
-  reference::split_settings s;
-  s.lambda_l1 = knob(c, "lambda_l1");
-  s.lambda_l2 = knob(c, "lambda_l2");
-  s.path_smooth = knob(c, "path_smooth");
-  s.min_hessian = knob(c, "min_hessian");
-  s.min_gain = knob(c, "min_gain");
-  s.min_data = whole_knob(c, "min_data");
-  s.min_group = whole_knob(c, "min_group");
-  s.extra_trees = knob(c, "extra_trees") != 0;
-  s.cat_smooth = knob(c, "cat_smooth");
-  s.cat_l2 = knob(c, "cat_l2");
-  s.max_cat = whole_knob(c, "max_cat");
-  s.max_onehot = whole_knob(c, "max_onehot");
-  s.lightgbm_cuda = knob(c, "lightgbm_cuda") != 0;
-  return s;
-}
-
 // The plain arguments of the call, where they differ from the case's.
 void set_knobs(trial_case& c, const reference::split_settings& s) {
   const std::pair<const char*, double> values[] = {{"lambda_l1", s.lambda_l1},
@@ -98,103 +82,6 @@ void set_knobs(trial_case& c, const reference::split_settings& s) {
   for (const auto& [name, value] : values)
     if (knob(c, name) != value) c.knobs[name] = format_number(value);
 }
-
-// 0, 1, ... in order, or by the hash if the knob is `mixed`.
-int64_t choice(const trial_case& c, std::string_view name, int64_t mixed, uint64_t hash) {
-  const int64_t value = whole_knob(c, name);
-  return value == mixed ? static_cast<int64_t>(hash % static_cast<uint64_t>(mixed)) : value;
-}
-
-}  // namespace
-
-namespace {
-
-int64_t size(const sizes& of, const char* extent) {
-  const auto found = of.find(extent);
-  return found == of.end() ? 0 : found->second;
-}
-
-const std::vector<scalar_info> k_scalars = {
-    {"lambda_l1", "0", "the soft threshold"},
-    {"lambda_l2", "0", "added to hessians"},
-    {"path_smooth", "0", "smoothing towards the parent's output"},
-    {"min_hessian", "0.001", "the least sum of hessians of a side"},
-    {"min_gain", "0", "what a split must gain besides"},
-    {"min_data", "1", "the fewest rows of a side"},
-    {"min_group", "1", "the fewest rows between tested prefixes of categories"},
-    {"extra_trees", "0", "1: one threshold is drawn"},
-    {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
-    {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
-    {"max_cat", "32", "the longest list of categories"},
-    {"max_onehot", "4", "up to so many bins one category goes left"},
-    {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
-    {"long_features", "0", "a hint: so many at the end have many bins; 0: not known"},
-    {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
-    {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
-    {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
-    {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
-    {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
-    {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
-    {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
-    {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
-    {"last_bins", "0", "stored bins of the last of several features; 0: as of the others", 0, 0, false, {}, false},
-    {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
-    {"at", "0", "where something is planted", 0, 0, false, {}, false},
-    {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
-const std::vector<scalar_info> k_scalars_of_records = {
-    {"per_leaf", "1", "records of each leaf"},
-    {"max_cat", "4", "the longest list of categories"},
-    {"seed", "1", "of the records", 0, 0, false, {}, false},
-    {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
-    {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
-const std::vector<tensor_info> k_outputs = {{"value", false, "leaves, 9", {dtype::f64}},
-                                            {"field", false, "leaves, 6", {dtype::i64}},
-                                            {"cat", false, "leaves, list", {dtype::u32}}};
-const std::vector<tensor_info> k_inputs = {{"hist", true, "slots, 2", {dtype::f64}},
-                                           {"count", true, "counts", {dtype::i64}},
-                                           {"feature", true, "features, 7", {dtype::i64}},
-                                           {"used", true, "masked_leaves, masked_features", {dtype::u8}},
-                                           {"leaf", true, "leaves, 7", {dtype::f64}}};
-const std::vector<tensor_info> k_records = {{"in_value", true, "records, 9", {dtype::f64}},
-                                            {"in_field", true, "records, 6", {dtype::i64}},
-                                            {"in_cat", true, "records, list", {dtype::u32}}};
-
-std::vector<tensor_info> with_outputs(std::vector<tensor_info> tensors) {
-  tensors.insert(tensors.end(), k_outputs.begin(), k_outputs.end());
-  return tensors;
-}
-
-const description_registration described([] {
-  description d;
-  d.op = "best_split";
-  const auto is_masked = [](const sizes& of, const trial_case& c) {
-    return c.find("used") && knob(c, "masked") != 0 && size(of, "features") > 0;
-  };
-  d.extents = {
-      {"slots"},
-      {"features"},
-      {"leaves"},
-      {"counts", [](const sizes& of,
-                    const trial_case& c) { return c.find("count") && knob(c, "exact") != 0 ? size(of, "slots") : 0; }},
-      {"masked_leaves",
-       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "leaves") : 0; }},
-      {"masked_features",
-       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "features") : 0; }},
-      {"list", [](const sizes&, const trial_case& c) { return std::max<int64_t>(1, whole_knob(c, "max_cat")); }},
-      {"records", [](const sizes& of, const trial_case& c) {
-         return c.find("in_value") ? whole_knob(c, "per_leaf") * size(of, "leaves") : 0;
-       }}};
-  d.forms = {{"split", with_outputs(k_inputs), k_scalars},
-             {"reduction", with_outputs(k_records), k_scalars_of_records}};
-  d.illegal = [](const sizes& of, const trial_case&) {
-    const int64_t places = size(of, "leaves") * size(of, "features");
-    return places > 0 && size(of, "slots") / places > k_most_bins
-               ? fmt::format("hist: a feature has more than {} bins", k_most_bins)
-               : std::string();
-  };
-  d.bench = best_split_bench_list();
-  return d;
-}());
 
 }  // namespace
 
@@ -219,11 +106,9 @@ int64_t& split_instance::count(size_t leaf, size_t feature, int64_t bin) {
 
 trial_case split_case(const target& t, int64_t bins, int64_t features, int64_t leaves, recipe fill,
                       const split_knobs& knobs) {
-  const recipe zero = make_recipe("uniform", {1, 0, 0});  // made by the check; of no class of values of its own
-  trial_case c =
-      make_case(*find_description("best_split"), t,
-                {{"slots", bins * features * leaves}, {"features", features}, {"leaves", leaves}},
-                {{"hist", std::move(fill)}, {"count", zero}, {"feature", zero}, {"used", zero}, {"leaf", zero}});
+  trial_case c = make_case(*find_description("best_split"), t,
+                           {{"slots", bins * features * leaves}, {"features", features}, {"leaves", leaves}},
+                           {{"hist", std::move(fill)}});
   for (const auto& [name, value] : knobs) c.knobs[name] = format_number(value);
   follow(c);
   return c;
@@ -249,124 +134,28 @@ int64_t draw_bins(draw& d, const target& t, int64_t most) {
   return d.one_of(std::span<const int64_t>(sizes));
 }
 
-namespace {
-
-std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_leaf) {
-  const auto seed = static_cast<uint64_t>(knob(c, "seed"));
-  const int64_t last = features > 1 ? std::min(whole_knob(c, "last_bins"), slots_of_leaf) : 0;
-  const int64_t slots_of_others = (slots_of_leaf - last) / std::max<int64_t>(1, last > 0 ? features - 1 : features);
-  std::vector<split_feature> made;
-  for (int64_t f = 0; f < features; ++f) {
-    const int64_t slots_of_feature = last > 0 && f + 1 == features ? last : slots_of_others;
-    const auto draw = [&](uint64_t what) { return hash64(seed, static_cast<uint64_t>(f), what); };
-    split_feature meta;
-    meta.id = 5 + 2 * f;
-    meta.mfb_offset = slots_of_feature == 0 ? 1 : choice(c, "encoding", 2, draw(1));
-    meta.num_bin = std::min(k_most_bins, slots_of_feature + meta.mfb_offset);
-    meta.hist_offset = f * slots_of_others;
-    meta.missing = static_cast<split_missing>(choice(c, "missing", 3, draw(2)));
-    meta.categorical = choice(c, "categorical", 2, draw(3)) != 0;
-    const int64_t places[] = {0, 1, meta.num_bin / 2, meta.num_bin - 1};
-    const int64_t place = whole_knob(c, "default_bin");
-    meta.default_bin = std::clamp<int64_t>(place < 0 ? places[draw(4) % 4] : place, 0, meta.num_bin - 1);
-    made.push_back(meta);
-  }
-  return made;
-}
-
-struct leaf_sums {
-  double g = 0, h = 0;
-  int64_t n = 0;
-};
-
-// Fills the slots of feature f of leaf l from `raw`, of which `empty` percent stay without rows.
-leaf_sums fill_feature(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l, size_t f) {
-  leaf_sums all;
-  const split_feature& meta = s.features[f];
-  for (int64_t b = meta.mfb_offset; b < meta.num_bin; ++b) {
-    const int64_t at = s.slot(l, f, b);
-    const auto place = static_cast<size_t>(at);
-    const uint64_t h = hash64(seed, 79, static_cast<uint64_t>(at));
-    const bool is_empty = h % 100 < empty;
-    const int64_t rows = is_empty ? 0 : 1 + static_cast<int64_t>(h / 100 % 8);
-    s.slots[2 * place] = is_empty ? 0 : raw.value(at, 0);
-    s.slots[2 * place + 1] = is_empty ? 0 : std::fabs(raw.value(at, 1));
-    if (!s.counts.empty()) s.counts[place] = rows;
-    all.g += s.slots[2 * place];
-    all.h += s.slots[2 * place + 1];
-    all.n += rows;
-  }
-  return all;
-}
-
-// Fills leaf l, and returns its totals. Every feature divides the same rows: one bin of each makes up for what its
-// others lack of the totals.
-leaf_sums fill_leaf(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l) {
-  std::vector<leaf_sums> of_features;
-  leaf_sums total;
-  for (size_t f = 0; f < s.features.size(); ++f) {
-    const leaf_sums all = fill_feature(s, raw, seed, empty, l, f);
-    if (f == 0) total.g = all.g;
-    total.h = std::max(total.h, all.h);
-    total.n = std::max(total.n, all.n);
-    of_features.push_back(all);
-  }
-  // If no feature stores bin 0, every feature has rows there.
-  if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
-    const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
-    total.g += static_cast<double>(hash % 2048) / 64 - 16;
-    total.h += static_cast<double>(hash / 2048 % 2048) / 64;
-    total.n += 1 + static_cast<int64_t>(hash / 2048 / 2048 % 8);
-  }
-  for (size_t f = 0; f < s.features.size(); ++f) {
-    const split_feature& meta = s.features[f];
-    if (meta.mfb_offset > 0 || meta.num_bin == 0) continue;  // bin 0 makes up for it
-    const auto bin =
-        static_cast<int64_t>(hash64(seed, 80, static_cast<uint64_t>(f)) % static_cast<uint64_t>(meta.num_bin));
-    s.g(l, f, bin) += total.g - of_features[f].g;
-    s.h(l, f, bin) += total.h - of_features[f].h;
-    if (!s.counts.empty()) s.count(l, f, bin) += total.n - of_features[f].n;
-  }
-  return total;
-}
-
-}  // namespace
-
-split_instance instance_of(trial& t) {
-  const trial_case& c = t.the_case();
-  const host_tensor& raw = t.input("hist");
-  split_instance s;
-  s.settings = settings_of(c);
-  const auto seed = static_cast<uint64_t>(knob(c, "seed")), empty = static_cast<uint64_t>(knob(c, "empty"));
-  const int64_t slots = raw.spec.rows(), leaves = c.at("leaf").rows(), features = c.at("feature").rows();
-  const int64_t of_leaf = leaves > 0 ? slots / leaves : 0;
-  // A slot that belongs to nobody must not be read.
-  s.slots.assign(static_cast<size_t>(2 * slots), std::numeric_limits<double>::quiet_NaN());
-  if (knob(c, "exact") != 0) s.counts.assign(static_cast<size_t>(slots), int64_t{1} << 40);
-  s.features = features_of(c, features, of_leaf);
-  for (int64_t l = 0; l < leaves; ++l) {
-    split_leaf_values leaf;
-    leaf.hist_base = l * of_leaf;
-    leaf.seed = hash64(seed, 77, static_cast<uint64_t>(l)) >> 12;
-    leaf.parent_output = static_cast<double>(hash64(seed, 78, static_cast<uint64_t>(l)) % 2048) / 64 - 16;
-    s.leaves.push_back(leaf);
-    const leaf_sums total = fill_leaf(s, raw, seed, empty, static_cast<size_t>(l));
-    split_leaf_values& made = s.leaves.back();
-    made.g = total.g;
-    made.h = total.h;
-    made.n = total.n;
-    set_parent_gain(s, static_cast<size_t>(l));
-    made.parent_gain *= knob(c, "parent");
-  }
-  if (knob(c, "masked") != 0)
-    for (int64_t i = 0; i < leaves * features; ++i)
-      s.used.push_back(hash64(seed, 81, static_cast<uint64_t>(i)) % 3 != 0);
+reference::split_settings settings_of(const trial_case& c) {
+  reference::split_settings s;
+  s.lambda_l1 = knob(c, "lambda_l1");
+  s.lambda_l2 = knob(c, "lambda_l2");
+  s.path_smooth = knob(c, "path_smooth");
+  s.min_hessian = knob(c, "min_hessian");
+  s.min_gain = knob(c, "min_gain");
+  s.min_data = whole_knob(c, "min_data");
+  s.min_group = whole_knob(c, "min_group");
+  s.extra_trees = knob(c, "extra_trees") != 0;
+  s.cat_smooth = knob(c, "cat_smooth");
+  s.cat_l2 = knob(c, "cat_l2");
+  s.max_cat = whole_knob(c, "max_cat");
+  s.max_onehot = whole_knob(c, "max_onehot");
+  s.lightgbm_cuda = knob(c, "lightgbm_cuda") != 0;
   return s;
 }
 
-split_instance given_instance(const trial_case& c) { return given_instance(c, inputs_of(c)); }
+split_instance instance_of(trial& t) { return instance_of(t.the_case(), inputs_of(t)); }
+split_instance instance_of(const trial_case& c) { return instance_of(c, inputs_of(c)); }
 
-split_instance given_instance(const trial_case& c, const tensor_map& inputs) {
+split_instance instance_of(const trial_case& c, const tensor_map& inputs) {
   split_instance s;
   s.settings = settings_of(c);
   const host_tensor &hist = inputs.at("hist"), &count = inputs.at("count"), &feature = inputs.at("feature"),
@@ -455,12 +244,8 @@ void set_parent_gain(split_instance& s, size_t leaf) {
   l.parent_gain = reference::leaf_gain(l.g, l.h, s.settings);
 }
 
-run_result run_split(trial& t, const trial_case& like, const split_instance& s) {
-  trial_case c = like;
-  set_knobs(c, s.settings);
-  const auto features = static_cast<int64_t>(s.features.size()), leaves = static_cast<int64_t>(s.leaves.size());
-  set_shapes(c, static_cast<int64_t>(s.slots.size()) / 2, static_cast<int64_t>(s.counts.size()), features, leaves,
-             !s.used.empty());
+tensor_map tensors_of(trial_case& c, const split_instance& s) {
+  set_shapes(c, s);
   std::vector<int64_t> feature, used(s.used.begin(), s.used.end());
   for (const split_feature& f : s.features)
     feature.insert(feature.end(), {f.id, f.num_bin, f.default_bin, f.hist_offset, f.mfb_offset,
@@ -469,11 +254,18 @@ run_result run_split(trial& t, const trial_case& like, const split_instance& s) 
   for (const split_leaf_values& l : s.leaves)
     leaf.insert(leaf.end(), {static_cast<double>(l.hist_base), l.g, l.h, static_cast<double>(l.n), l.parent_gain,
                              l.parent_output, static_cast<double>(l.seed)});
-  return t.run(c, {{"hist", doubles(c.at("hist"), s.slots)},
-                   {"count", integers(c.at("count"), s.counts)},
-                   {"feature", integers(c.at("feature"), feature)},
-                   {"used", integers(c.at("used"), used)},
-                   {"leaf", doubles(c.at("leaf"), leaf)}});
+  return {{"hist", doubles(c.at("hist"), s.slots)},
+          {"count", integers(c.at("count"), s.counts)},
+          {"feature", integers(c.at("feature"), feature)},
+          {"used", integers(c.at("used"), used)},
+          {"leaf", doubles(c.at("leaf"), leaf)}};
+}
+
+run_result run_split(trial& t, const trial_case& like, const split_instance& s) {
+  trial_case c = like;
+  set_knobs(c, s.settings);
+  const tensor_map inputs = tensors_of(c, s);
+  return t.run(c, inputs);
 }
 
 run_result run_split(trial& t, const split_instance& s) { return run_split(t, t.the_case(), s); }

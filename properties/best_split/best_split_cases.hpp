@@ -1,6 +1,6 @@
 // Cases of best_split: how a leaf, its histogram and its features follow from a case, and how a candidate's record is
 // compared. A case has the shapes (slots, features, leaves), a recipe of numbers for the histogram, and knobs; the
-// tables are derived from these, so that shapes can shrink.
+// description derives the tables from these, so that shapes can shrink.
 #pragma once
 
 #include <functional>
@@ -46,6 +46,7 @@ engine::recipe float_masses(engine::draw&);
 // ---- generators ----
 
 constexpr double k_mixed_missing = 3, k_mixed = 2;
+constexpr int64_t k_most_bins = 65536;  // of a feature
 
 // Adds penalties, gates and smoothing of every kind; many leaves keep a split.
 void draw_settings(engine::draw&, split_knobs&);
@@ -68,13 +69,13 @@ engine::trial_case one_leaf_case(const engine::target& t, engine::draw& d) {
 // The bins of a feature: boundaries of the kernels and of the published ones.
 int64_t draw_bins(engine::draw&, const engine::target&, int64_t most);
 
+// The data of the case's tensors.
 split_instance instance_of(engine::trial& t);
+split_instance instance_of(const engine::trial_case& c);
 // One leaf with counts whose features store every bin; other cases are skipped.
 split_instance one_leaf(engine::trial& t);
 // A knob of places and choices.
 int64_t number(engine::trial& t, const char* name);
-// The problem of the case's own tensors, as golden files have it.
-split_instance given_instance(const engine::trial_case& c);
 // True if every number is a multiple of 1/64 of moderate size, so that no sum rounds.
 bool has_exact_sums(const split_instance& s);
 // After slots changed: the leaf's totals are those of its first feature, which stores every bin.

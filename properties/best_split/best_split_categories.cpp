@@ -7,8 +7,10 @@
 #include <numeric>
 
 #include "properties/best_split/best_split_call.hpp"
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "reference/numerics/compare.hpp"
 
 namespace warpcheck {
@@ -296,9 +298,8 @@ trial_case records(const target& t, draw& d) {
     per_leaf = d.chance(75) ? 2 * 1024 : d.between(1, 2 * 1024);
     gains = 4;
   }
-  const recipe none = make_recipe("uniform", {1, 0, 0});
-  trial_case c = make_case(*find_description("best_split"), t, {{"leaves", leaves}},
-                           {{"in_value", dyadic_masses(d)}, {"in_field", none}, {"in_cat", none}}, 1);
+  trial_case c =
+      make_case(*find_description("best_split"), t, {{"leaves", leaves}}, {{"in_value", dyadic_masses(d)}}, 1);
   c.knobs["per_leaf"] = format_number(static_cast<double>(per_leaf));
   c.knobs["seed"] = format_number(seed);
   c.knobs["gains"] = format_number(static_cast<double>(gains));
@@ -311,46 +312,49 @@ trial_case records(const target& t, draw& d) {
   return c;
 }
 
+}  // namespace
+
 // Records that differ in every field, gains that tie, and invalid records with more to offer than the valid ones.
-void check_reduction(trial& t) {
-  t.keep_nan_bits();
-  const trial_case& c = t.the_case();
-  host_tensor value = t.input("in_value"), field(c.at("in_field")), cat(c.at("in_cat"));
+void derive_records(const trial_case& c, tensor_map& inputs) {
+  host_tensor &value = inputs.at("in_value"), field(c.at("in_field")), cat(c.at("in_cat"));
+  if (inputs.at("in_field").spec.fill.distribution != "derived") return;  // records given by numbers
   const auto seed = static_cast<uint64_t>(c.number("seed"));
   const auto kind = static_cast<int64_t>(c.number("gains"));
-  const auto per_leaf = static_cast<int64_t>(c.number("per_leaf")), place = static_cast<int64_t>(c.number("place"));
+  const auto per_leaf = std::max<int64_t>(1, static_cast<int64_t>(c.number("per_leaf"))),
+             place = static_cast<int64_t>(c.number("place"));
   for (int64_t i = 0; i < value.spec.rows(); ++i) {
     const auto draw = [&](uint64_t what, uint64_t size) {
       return static_cast<int64_t>(hash64(seed, static_cast<uint64_t>(i), what) % size);
     };
-    split_result r;
-    r.is_valid = kind == 4 ? i % per_leaf == (place + i / per_leaf) % per_leaf : kind != 3 && draw(1, 4) != 0;
-    r.default_left = draw(2, 2) != 0;
+    const bool is_valid = kind == 4 ? i % per_leaf == (place + i / per_leaf) % per_leaf : kind != 3 && draw(1, 4) != 0;
     // Three numbers of features among many records: ties go down to the last rule, where each threshold is another, and
     // the order of the records does not reveal it (an odd factor maps the numbers below 2^32 one to one).
-    r.feature = draw(3, 3);
-    r.threshold = (static_cast<uint32_t>(i) + static_cast<uint32_t>(seed)) * 2654435761u;
-    r.gain = kind == 2   ? -2.5
-             : kind == 1 ? -1.0 - static_cast<double>(draw(5, 5))
-                         : static_cast<double>(draw(5, 9)) - 4;
-    if (!r.is_valid && draw(6, 2)) r.gain = k_inf;
-    if (r.is_valid && kind != 4 && draw(7, 16) == 0) r.gain = std::nan("");
+    const uint32_t threshold = (static_cast<uint32_t>(i) + static_cast<uint32_t>(seed)) * 2654435761u;
+    double gain = kind == 2   ? -2.5
+                  : kind == 1 ? -1.0 - static_cast<double>(draw(5, 5))
+                              : static_cast<double>(draw(5, 9)) - 4;
+    if (!is_valid && draw(6, 2)) gain = k_inf;
+    if (is_valid && kind != 4 && draw(7, 16) == 0) gain = std::nan("");
+    value.set_bits(i, 0, encode(dtype::f64, gain));
     // Values that are copied may be those of any record, so a NaN keeps its sign and its payload.
     if (draw(8, 4) == 0) value.set_bits(i, 1 + draw(9, 8), 0xfff8000000000000u | static_cast<uint64_t>(i + 1));
-    r.left = {value.value(i, 1), value.value(i, 2), value.value(i, 3), value.value(i, 4), 100 + i};
-    r.right = {value.value(i, 5), value.value(i, 6), value.value(i, 7), value.value(i, 8), 5000 + i};
-    for (int64_t k = 0; k < 1 + i % 4 && k < cat.spec.cols(); ++k)
-      r.categories.push_back(static_cast<uint32_t>(10 * i + k));
-    value.set_bits(i, 0, encode(dtype::f64, r.gain));
+    const int64_t listed = std::min(1 + i % 4, cat.spec.cols());
     const int64_t fields[] = {
-        (r.is_valid ? 1 : 0) + (r.default_left ? 0x100 : 0), r.feature, static_cast<int64_t>(r.threshold),
-        static_cast<int64_t>(r.categories.size()),           r.left.n,  r.right.n};
+        (is_valid ? 1 : 0) + (draw(2, 2) != 0 ? 0x100 : 0), draw(3, 3), threshold, listed, 100 + i, 5000 + i};
     for (int64_t k = 0; k < k_fields; ++k) field.set_bits(i, k, static_cast<uint64_t>(fields[k]));
     for (int64_t k = 0; k < cat.spec.cols(); ++k)
-      cat.set_bits(i, k, k < static_cast<int64_t>(r.categories.size()) ? r.categories[static_cast<size_t>(k)] : 77);
+      cat.set_bits(i, k, k < listed ? static_cast<uint64_t>(10 * i + k) : 77);
   }
-  const tensor_map inputs = {{"in_value", value}, {"in_field", field}, {"in_cat", cat}};
-  judge_reduction(t, inputs, per_leaf, t.run(c, inputs));
+  set_derived(inputs, std::move(field));
+  set_derived(inputs, std::move(cat));
+}
+
+namespace {
+
+void check_reduction(trial& t) {
+  t.keep_nan_bits();
+  const tensor_map inputs = inputs_of(t);
+  judge_reduction(t, inputs, static_cast<int64_t>(t.the_case().number("per_leaf")), t.run());
 }
 
 const property_registration registration([] {

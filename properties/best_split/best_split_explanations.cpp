@@ -111,7 +111,7 @@ void fill_steps(explained_call& s, const split_result& due) {
 
 explained_call explain_split(const observed_call& call) {
   explained_call s;
-  const split_instance instance = given_instance(call.c, call.inputs);
+  const split_instance instance = instance_of(call.c, call.inputs);
   if (instance.leaves.empty()) return s;
   const size_t leaf = leaf_of(call, instance);
   const split_problem p = instance.problem(leaf);

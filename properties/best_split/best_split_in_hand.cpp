@@ -28,7 +28,7 @@ void judge_records_in_hand(trial& t) {
     t.keep_nan_bits();
     return judge_reduction(t, inputs, records_of_each_leaf(t.the_case()), t.run());
   }
-  const split_instance s = given_instance(t.the_case(), inputs);
+  const split_instance s = instance_of(t.the_case(), inputs);
   const run_result r = t.run();
   const bool is_exact = has_exact_sums(s);
   for (size_t l = 0; is_exact && l < s.leaves.size(); ++l) {
@@ -51,7 +51,8 @@ void check_field(const char* tensor, size_t row, int field, int64_t value, int64
     throw usage_error(fmt::format("{}[{},{}] is {}, must be from {} to {}", tensor, row, field, value, least, most));
 }
 
-// Refuses tables that break the contract: a kernel would read beside the histogram.
+}  // namespace
+
 void check_tables(const split_instance& s) {
   const auto slots = static_cast<int64_t>(s.slots.size() / 2);
   int64_t needed = 0;
@@ -66,6 +67,8 @@ void check_tables(const split_instance& s) {
   }
   for (size_t l = 0; l < s.leaves.size(); ++l) check_field("leaf", l, 0, s.leaves[l].hist_base, 0, slots - needed);
 }
+
+namespace {
 
 // The records determine the number of leaves.
 void complete_reduction(trial_case& c, const tensor_map& inputs, bool has_outputs) {
@@ -91,7 +94,7 @@ void complete_records(trial_case& c, const tensor_map& inputs, bool has_outputs)
   tensor_map all = inputs;
   for (const tensor_spec& t : c.tensors)
     if (t.is_input && !all.contains(t.name)) all.emplace(t.name, host_tensor(t));
-  check_tables(given_instance(c, all));
+  check_tables(instance_of(c, all));
 }
 
 const in_hand_registration of_records({"best_split", "split-is-maximal", judge_records_in_hand, complete_records});

@@ -10,6 +10,7 @@
 
 #include "properties/best_split/best_split_cases.hpp"
 #include "properties/engine/cases/classes.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/rows/own_dispatch.hpp"
 #include "reference/numerics/compare.hpp"
@@ -379,6 +380,7 @@ trial_case long_split(const target& t, draw& d) {
   if (is_one_more) c.knobs["at"] = "1";
   if (d.chance(30)) c.knobs["exact"] = "0";
   c.knobs["schedule"] = "fair";
+  follow(c);
   return c;
 }
 
@@ -469,6 +471,7 @@ trial_case several_leaves(const target& t, draw& d) {
   trial_case c = split_case(t, std::max<int64_t>(1, bins), features, leaves, like.at("hist").fill, knobs);
   if (d.index() / 2 % 2 == 0) c.knobs["masked"] = "1";
   if (d.index() % 4 != 0) c.knobs["variant"] = d.index() % 4 == 2 ? "best_split_mixed" : "best_split_block";
+  follow(c);
   return c;
 }
 

@@ -38,7 +38,7 @@ trial_case fix_case(const target& t, draw& d) {
   const int64_t slots = d.one_of({int64_t{1030}, int64_t{1300}});
   trial_case c =
       row_case(t, {input_matrix("before", type_of(d), slots, 2, draw_slots(d)),
-                   input_matrix("entries", dtype::i64, 0, 2, no_values()),
+                   input_matrix("entries", dtype::i64, 0, 2, make_recipe("derived", {})),
                    input_vector("leaf", type_of(d), 2, draw_slots(d)), output_matrix("hist", type_of(d), slots, 2)});
   if (d.chance(70)) c.find("hist")->in_place = "before";
   if (d.chance(40)) c.find("before")->offset = d.between(1, 7);
@@ -85,7 +85,7 @@ struct fix_problem {
   explicit fix_problem(trial& t)
       : before(t.input("before")),
         leaf(t.input("leaf")),
-        entries(entries_of(t.the_case(), before.spec.rows())),
+        entries(entries_of(t.input("entries"))),
         in_place(!t.the_case().at("hist").in_place.empty()) {}
   host_tensor run(trial& t) const {
     t.keep_nan_bits();
@@ -180,9 +180,7 @@ property make(std::string name, std::string sentence, trial_case (*generate)(con
   p.types = {dtype::u8};
   p.generate = generate;
   p.check = check;
-  p.holds = [](const trial_case& each) {
-    return !each.find("before") || !entries_of(each, each.at("before").rows()).empty();
-  };
+  p.holds = [](const trial_case& each) { return !each.find("before") || has_entries(each); };
   p.share_percent = share;
   return p;
 }

@@ -24,15 +24,13 @@ recipe bins_with(int heavy) {
 }
 
 bench_row timed(int mode, int64_t rows, int64_t cols) {
-  const bool is_quantised = mode == 3, is_float = mode == 1 || mode == 2;
   bench_row row;
   row.of = {{"rows", rows}, {"cols", cols}};
   row.type = dtype::u8;
   row.name = fmt::format("{}/{}x{}x{}", k_modes[mode], rows, cols, k_bins);
   row.scalars = {{"max_rows", format_number(static_cast<double>(rows))}};
-  row.fills = {{"bins", bins_with(0)}, {"cols", no_values()}};
-  row.property = is_float ? "within-bound" : "exact-model";
-  if (is_quantised) {
+  row.fills = {{"bins", bins_with(0)}};
+  if (mode == 3) {
     row.form = 1;
     row.scalars["stage"] = format_number(static_cast<int>(histogram_stage::quantised));
     row.fills["gh"] = make_recipe("bits", {2});
@@ -78,6 +76,7 @@ bench_list histogram_bench_list() {
   bench_list list;
   list.slices = "cols";
   list.selection = "rows";
+  list.property = "exact-model";
   for (const int mode : {3, 0}) {
     list.rows.push_back(timed(mode, k_rows, k_cols));
     for (const int heavy : {10, 50, 100}) list.rows.push_back(timed_heavy(mode, heavy));

@@ -18,46 +18,22 @@ using reference::histogram_update;
 
 int64_t integer_at(const host_tensor& x, int64_t row, int64_t col) { return static_cast<int64_t>(x.bits(row, col)); }
 
-// A row of the table `cols`.
-histogram_column column_in_hand(const host_tensor& cols, int64_t i) {
-  const int64_t packed = integer_at(cols, i, 1);
-  return {integer_at(cols, i, 0), packed & 0xffffffff, packed >> 32};
-}
-
-// The slots that one row of the data adds to.
-std::vector<int64_t> slots_in_hand(const tensor_map& inputs, int64_t row) {
-  std::vector<int64_t> slots;
-  if (const auto csr = inputs.find("slots"); csr != inputs.end()) {
-    const host_tensor& ends = inputs.at("row_ptr");
-    for (int64_t i = integer_at(ends, 0, row); i < integer_at(ends, 0, row + 1); ++i)
-      slots.push_back(integer_at(csr->second, 0, i));
-    return slots;
-  }
-  const host_tensor &bins = inputs.at("bins"), &cols = inputs.at("cols");
-  for (int64_t i = 0; i < bins.spec.cols(); ++i) {
-    const histogram_column column = column_in_hand(cols, i);
-    if (const int64_t bin = integer_at(bins, row, i); bin >= column.skipped)
-      slots.push_back(column.offset + bin - column.skipped);
-  }
-  return slots;
-}
-
 int64_t rows_in_hand(const tensor_map& inputs) {
   if (!inputs.contains("bins") && !inputs.contains("row_ptr")) return inputs.at("g").spec.cols();
   const auto bins = inputs.find("bins");
   return bins != inputs.end() ? bins->second.spec.rows() : std::max<int64_t>(1, inputs.at("row_ptr").spec.cols()) - 1;
 }
 
-// Refuses values that break the contract: a kernel would write beside its histogram.
 void check_range(const char* tensor, int64_t row, int64_t col, int64_t value, int64_t least, int64_t end) {
   if (value < least || value >= end)
     throw usage_error(fmt::format("{}[{},{}] is {}, must be from {} to {}", tensor, row, col, value, least, end - 1));
 }
 
 void check_columns(const tensor_map& inputs, int64_t total_bins) {
-  const host_tensor &bins = inputs.at("bins"), &cols = inputs.at("cols");
-  for (int64_t i = 0; i < std::min(cols.spec.rows(), bins.spec.cols()); ++i) {
-    const histogram_column column = column_in_hand(cols, i);
+  const host_tensor& bins = inputs.at("bins");
+  const histogram_columns columns = columns_of(inputs.at("cols"), total_bins);
+  for (int64_t i = 0; i < std::min<int64_t>(std::ssize(columns.list), bins.spec.cols()); ++i) {
+    const histogram_column& column = columns.list[static_cast<size_t>(i)];
     check_range("cols", i, 0, column.offset, 0, std::max<int64_t>(1, total_bins - column.bins + column.skipped + 1));
     for (int64_t row = 0; row < bins.spec.rows(); ++row)
       check_range("bins", row, i, integer_at(bins, row, i), 0, column.bins);
@@ -72,6 +48,8 @@ void check_slots(const tensor_map& inputs, int64_t total_bins) {
   for (int64_t i = 0; i < slots.spec.cols(); ++i) check_range("slots", 0, i, integer_at(slots, 0, i), 0, total_bins);
 }
 
+}  // namespace
+
 void check_indices(const tensor_map& inputs, int64_t total_bins) {
   if (const auto list = inputs.find("rows"); list != inputs.end())
     for (int64_t i = 0; i < list->second.spec.cols(); ++i)
@@ -79,6 +57,8 @@ void check_indices(const tensor_map& inputs, int64_t total_bins) {
   if (inputs.contains("slots")) check_slots(inputs, total_bins);
   if (inputs.contains("bins")) check_columns(inputs, total_bins);
 }
+
+namespace {
 
 // The rows of the leaf.
 std::vector<int64_t> leaf_in_hand(const tensor_map& inputs) {
@@ -92,25 +72,19 @@ std::vector<int64_t> leaf_in_hand(const tensor_map& inputs) {
 }
 
 // Every row of the leaf adds to its slots.
-std::vector<histogram_update> updates_in_hand(const tensor_map& inputs) {
+std::vector<histogram_update> updates_in_hand(const trial_case& c, const tensor_map& inputs) {
+  const auto csr = inputs.find("slots");
+  if (csr == inputs.end()) return histogram_problem(c, inputs).updates();
+  const host_tensor& ends = inputs.at("row_ptr");
   std::vector<histogram_update> updates;
   for (const int64_t row : leaf_in_hand(inputs))
-    for (const int64_t slot : slots_in_hand(inputs, row)) updates.push_back({slot, row});
+    for (int64_t k = integer_at(ends, 0, row); k < integer_at(ends, 0, row + 1); ++k)
+      updates.push_back({integer_at(csr->second, 0, k), row});
   return updates;
 }
 
-// The table `entries` of stage fix.
-std::vector<fix_slots> entries_in_hand(const host_tensor& table) {
-  std::vector<fix_slots> entries;
-  for (int64_t i = 0; i < table.spec.rows(); ++i) {
-    const int64_t packed = integer_at(table, i, 1);
-    entries.push_back({integer_at(table, i, 0), packed & 0xffffffff, packed >> 32});
-  }
-  return entries;
-}
-
 void check_entries(const tensor_map& inputs) {
-  const std::vector<fix_slots> entries = entries_in_hand(inputs.at("entries"));
+  const std::vector<fix_slots> entries = entries_of(inputs.at("entries"));
   const int64_t slots = inputs.at("before").spec.rows();
   for (size_t i = 0; i < entries.size(); ++i) {
     const fix_slots& e = entries[i];
@@ -145,7 +119,7 @@ void judge_histogram_in_hand(trial& t) {
     case histogram_stage::totals:
       return judge_totals(t, totals_of(outputs.at("totals")), leaf_in_hand(inputs), values("g"), values("h"), accum);
     case histogram_stage::fix:
-      return judge_fix(t, inputs.at("before"), entries_in_hand(inputs.at("entries")), inputs.at("leaf"),
+      return judge_fix(t, inputs.at("before"), entries_of(inputs.at("entries")), inputs.at("leaf"),
                        outputs.at("hist"));
     case histogram_stage::subtract:
       return judge_difference(t, inputs.at("parent"), inputs.at("smaller"), outputs.at("larger"));
@@ -153,7 +127,7 @@ void judge_histogram_in_hand(trial& t) {
     case histogram_stage::quantised: break;
   }
   const host_tensor& hist = outputs.at("hist");
-  const std::vector<histogram_update> updates = updates_in_hand(inputs);
+  const std::vector<histogram_update> updates = updates_in_hand(t.the_case(), inputs);
   if (const auto gh = inputs.find("gh"); gh != inputs.end()) return judge_integers(t, updates, gh->second, hist);
   judge_sums(t, updates, values("g"), values("h"), hist, accum);
 }
@@ -166,11 +140,8 @@ int64_t slots_of(const tensor_map& inputs) {
       total = std::max(total, integer_at(slots->second, 0, i) + 1);
     return total;
   }
-  const host_tensor& cols = inputs.at("cols");
-  for (int64_t i = 0; i < cols.spec.rows(); ++i) {
-    const histogram_column column = column_in_hand(cols, i);
+  for (const histogram_column& column : columns_of(inputs.at("cols"), 0).list)
     total = std::max(total, column.offset + column.bins - column.skipped);
-  }
   return total;
 }
 

@@ -1,20 +1,20 @@
 // Histogram problems: the meaning of a case's tensors and knobs, calls of a candidate, and generation of cases.
 //
-// A case holds raw numbers, so that every change of it is a case again: bins are taken modulo the width of their
-// column, listed rows modulo the number of rows, and the table of columns follows from the knobs
+// Every change of a case is a case again, because the description completes its inputs: bins are taken modulo the width
+// of their column, listed rows modulo the number of rows, and the tables `cols` and `entries` follow from the knobs
 //   widths   bins of the columns, "255" or "100,50,7000,60", taken in turn
 //   mfb      0 or 1 for each column in turn: 1 does not store bin 0
 //   gap      slots behind each column that belong to none
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "reference/histogram/histogram.hpp"
@@ -33,16 +33,17 @@ struct histogram_columns {
   std::vector<histogram_column> list;
   int64_t total_bins = 0;
 };
-histogram_columns columns_of(const engine::trial_case& c, int64_t num_cols);
+// A row for each column, or entry: first slot, and size beside what is skipped, or restored.
+engine::host_tensor table_of(std::string name, const std::vector<histogram_column>& list);
+// By the table `cols`.
+histogram_columns columns_of(const engine::host_tensor& cols, int64_t total_bins);
 
 // The data behind a case; a check may change any of it and ask again.
 struct histogram_problem {
-  explicit histogram_problem(const engine::trial_case& c)
-      : histogram_problem(c, [&](const char* name) { return engine::materialize(c.at(name)); }) {}
-  explicit histogram_problem(engine::trial& t)
-      : histogram_problem(t.the_case(), [&](const char* name) { return t.input(name); }) {}
+  explicit histogram_problem(const engine::trial_case& c) : histogram_problem(c, engine::inputs_of(c)) {}
+  explicit histogram_problem(engine::trial& t) : histogram_problem(t.the_case(), engine::inputs_of(t)) {}
   // The problem of a case whose inputs have these values.
-  histogram_problem(const engine::trial_case& c, const std::function<engine::host_tensor(const char*)>& input);
+  histogram_problem(const engine::trial_case& c, const engine::tensor_map& inputs);
 
   histogram_columns columns;
   engine::host_tensor bins;                 // as the candidate gets them
@@ -131,16 +132,17 @@ void require_same(engine::trial& t, const engine::host_tensor& a, const engine::
 // ---- cases ----
 
 engine::bench_list histogram_bench_list();
-// The entries of a case of stage fix: the columns are runs of its slots of the knob's widths, with the restored slot at
-// (column number * 7) modulo the width.
-std::vector<fix_slots> entries_of(const engine::trial_case& c, int64_t total);
+// Throws usage_error if indices break the contract: a kernel would write beside its histogram.
+void check_indices(const engine::tensor_map& inputs, int64_t total_bins);
+// By the table `entries`.
+std::vector<fix_slots> entries_of(const engine::host_tensor& entries);
+// True if a case of stage fix has entries.
+bool has_entries(const engine::trial_case& c);
 
 enum class gradients { any, finite, dyadic };
 engine::trial_case histogram_case(const engine::target& t, engine::draw& d, gradients kind);
 engine::trial_case quantised_case(const engine::target& t, engine::draw& d);
 // The same with bins [rows, cols] given; fills are drawn.
 engine::trial_case histogram_of(const engine::target& t, engine::draw& d, int64_t rows, int64_t cols, gradients kind);
-// For tensors that follow from the knobs: the most usual class of values, so that the other tensors decide the case's.
-engine::recipe no_values();
 
 }  // namespace warpcheck

@@ -55,6 +55,18 @@ def best_split(value, field, cat, hist=None, count=None, feature=None, used=None
 """
 
 
+# A case of each operator whose inputs do not all have the values of their fills, and the scalars of its call.
+CASES = {
+    "v1 histogram/exact-model bins=u8[40x2] fill=integers(1,0,65535) | cols=i64[2x2] fill=derived() "
+    "| g=f32[40] fill=randn(2) | h=f32[40] fill=uniform(3,0,1) | rows=i32[9] fill=integers(4,0,99) | hist=f64[17x2] "
+    "| device=emulated mfb=0,1 schedule=fair widths=9": {},
+    "v1 best_split/split-is-maximal hist=f64[60x2] fill=dyadic(1,1024,6) | count=i64[60] fill=derived() "
+    "| feature=i64[3x7] fill=derived() | used=u8[2x3] fill=derived() | leaf=f64[2x7] fill=derived() | value=f64[2x9] "
+    "| field=i64[2x6] | cat=u32[2x32] | categorical=2 device=emulated empty=20 encoding=2 masked=1 missing=3 "
+    "schedule=fair": {},
+}
+
+
 class Arrays(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -156,6 +168,28 @@ class Arrays(unittest.TestCase):
         self.refused("per_leaf: it is 2, must be a divisor of the 3 records", "best_split", records, per_leaf=2)
         fields[1, 3] = 3
         self.refused("in_field[1,3] is 3, must be from 0 to 2", "best_split", records)
+
+    def test_a_case_is_the_call_of_its_arrays(self):
+        for line, scalars in CASES.items():
+            operator = line.split("/")[0].split()[1]
+            with self.subTest(operator=operator):
+                folder = self.path(operator)
+                for asked in (["replay", line], ["explain", line], ["replay", line, "--arrays", folder]):
+                    r = subprocess.run([WARPCHECK, *asked], capture_output=True, text=True, timeout=300)
+                    self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+                    self.assertNotIn("changes the values", r.stdout)
+                self.passes(operator, {name.removesuffix(".npy"): numpy.load(os.path.join(folder, name))
+                                       for name in sorted(os.listdir(folder))}, **scalars)
+
+    def test_tables_given_by_numbers_are_checked(self):
+        for line, text in ((list(CASES)[0].replace("derived()", "constant(0) edit=0,1:3 edit=1,0:99"),
+                            "cols[1,0] is 99"),
+                           (list(CASES)[1].replace("leaf=f64[2x7] fill=derived()", "leaf=f64[2x7] fill=constant(60)"),
+                            "leaf[0,0] is 60")):
+            with self.subTest(text=text):
+                r = subprocess.run([WARPCHECK, "replay", line], capture_output=True, text=True, timeout=300)
+                self.assertNotEqual(r.returncode, 0)
+                self.assertIn(text, r.stdout + r.stderr)
 
     def test_formulas_pass(self):
         with open(self.path("dot.op"), "w") as f:

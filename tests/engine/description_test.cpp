@@ -148,6 +148,8 @@ INSTANTIATE_TEST_SUITE_P(
               "tensor y: it is an output, and has no fill"},
         unfit{"v1 described_test/any y=f32[2x3x4] | x=f32[2x3x4] fill=randn(1) |",
               "tensor x: it comes too late, behind tensor y"},
+        unfit{"v1 described_test/any x=f32[2x3x4] fill=derived() | y=f32[2x3x4] |",
+              "tensor x: nothing determines its values; fill=derived() is not allowed"},
         unfit{"v1 described_test/any x=f32[2x3x4] fill=randn(1) | y=f32[2x3x4] | directions=3",
               "directions: '3' is not an integer in [1, 2]"},
         unfit{"v1 described_test/any x=f32[2x3x4] fill=randn(1) | y=f32[2x3x4] | directions=1.5",

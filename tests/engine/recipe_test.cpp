@@ -161,7 +161,7 @@ TEST(distributions, edits_override_and_the_last_one_wins) {
 
 TEST(recipe_text, every_distribution_round_trips_with_each_count_of_arguments) {
   for (const distribution_info& d : distributions()) {
-    if (d.name == "npy") continue;
+    if (d.name == "npy" || d.name == "derived") continue;
     const auto most = static_cast<size_t>(std::count(d.parameters.begin(), d.parameters.end(), ',')) + 1;
     const auto optional = static_cast<size_t>(std::count(d.parameters.begin(), d.parameters.end(), '?'));
     for (size_t n = most - optional; n <= most; ++n) {

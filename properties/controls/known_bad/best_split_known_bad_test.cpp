@@ -30,12 +30,12 @@ struct flawed {
 
 case_report judge(const flawed& f, const std::string& variant) {
   const char* moved = std::getenv("WARPCHECK_KNOWN_BAD");
-  const std::string none = "fill=uniform(1,0,0)";
+  const std::string derived = "fill=derived()";
   const std::string tensors = fmt::format(
       "hist=f64[{}x2] fill={} | count=i64[{}] {} | feature=i64[{}x7] {} | used=u8[0x0] {} | leaf=f64[1x7] {} | "
       "value=f64[1x9] | field=i64[1x6] | cat=u32[1x32]",
-      f.slots, f.fill, std::string(f.knobs).find("exact=0") == std::string::npos ? f.slots : 0, none, f.features, none,
-      none, none);
+      f.slots, f.fill, std::string(f.knobs).find("exact=0") == std::string::npos ? f.slots : 0, derived, f.features,
+      derived, derived, derived);
   const std::string line = fmt::format(
       "v1 best_split/{} {} | candidate={}/best_split_walkthrough256.so device=emulated {} variant={} {}", f.property,
       tensors, moved != nullptr ? moved : KNOWN_BAD_FOLDER, f.knobs, variant, f.detect ? "detect=only" : "detect=off");

@@ -30,7 +30,7 @@ constexpr value_kind k_value_kinds[] = {
     {"spike", "peaked"},      {"diagonal", "peaked"},    {"one_hot", "peaked"},      {"stagnation", "peaked"},
     {"late_rise", "ordered"}, {"levels", "wide"},        {"masked", "masked"},       {"unmasked", "masked"},
     {"duplicates", "ties"},   {"special", "special"},    {"nan_bits", "special"},    {"permutation", "exact"},
-    {"npy", "array"},
+    {"npy", "array"},         {"derived", "range"},
 };
 
 size_t rank_of(std::string_view values) {

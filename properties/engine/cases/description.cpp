@@ -308,6 +308,12 @@ std::string wrong_shape(const tensor_info& info, const call_form& form, const tr
   return "";
 }
 
+std::string wrong_fill(const tensor_info& info, const tensor_spec& t) {
+  return t.fill.distribution != "derived" || info.is_derived
+             ? ""
+             : fmt::format("tensor {}: nothing determines its values; fill=derived() is not allowed", t.name);
+}
+
 // True if the contract allows an input to be the memory of another, as the case demands.
 std::string wrong_sharing(const tensor_info& info, const tensor_spec& t) {
   const auto& may_be = info.may_be;
@@ -341,6 +347,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
       return fmt::format("tensor {}: it is an {}", t.name,
                          info.is_input ? "input, and needs a fill" : "output, and has no fill");
     if (const std::string wrong = wrong_type(info, t, c.tensors.front()); !wrong.empty()) return wrong;
+    if (const std::string wrong = wrong_fill(info, t); !wrong.empty()) return wrong;
     if (is_absent(info, *form, c, of, t)) continue;
     if (const std::string wrong = wrong_shape(info, *form, c, chosen, t); !wrong.empty()) return wrong;
     if (const std::string wrong = wrong_sharing(info, t); !wrong.empty()) return wrong;
@@ -356,6 +363,7 @@ tensor_spec make_tensor(const tensor_info& info, dtype type) {
   t.shape.assign(trimmed_parts(info.shape, ',').size(), 1);  // present, whatever its sizes will be
   t.ld = 1;
   t.is_input = info.is_input;
+  if (info.is_derived) t.fill = make_recipe("derived", {});
   return t;
 }
 
@@ -370,7 +378,7 @@ trial_case make_case(const description& d, const target& t, const sizes& of, std
     if (!info.is_optional || fills.count(info.name)) c.tensors.push_back(make_tensor(info, t.type));
   reshape(d, c, of);
   for (tensor_spec& s : c.tensors)
-    if (s.is_input) s.fill = std::move(fills[s.name]);
+    if (const auto fill = fills.find(s.name); s.is_input && fill != fills.end()) s.fill = std::move(fill->second);
   return c;
 }
 

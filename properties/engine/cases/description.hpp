@@ -14,6 +14,7 @@
 
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/cases/draw.hpp"
+#include "properties/engine/cases/host_tensor.hpp"
 
 namespace warpcheck::engine {
 
@@ -41,6 +42,7 @@ struct tensor_info {
   bool is_optional = false;       // a case may leave it out, or have it without elements, which means absent
   std::vector<shape_when> when = {};
   std::vector<std::string> may_be = {};  // the inputs whose memory it may share (same=NAME), by the contract
+  bool is_derived = false;               // usually filled by derived(): description::derive makes its values
 };
 
 struct scalar_info {
@@ -91,9 +93,6 @@ struct bench_row {
   size_t form = 0;                                  // of the description's forms
   std::string name = {};                            // its name after the operator; "": type and extents
   double target_us = 0;                             // the time that is our aim; 0: none
-  // The property whose first call of the case is timed. It also judges the call, and must make the same call again from
-  // the same values. "": the case itself, by within-error-bound.
-  std::string property = {};
 };
 
 // A part of a row's call that is a call by itself.
@@ -126,8 +125,7 @@ struct bench_list {
   std::vector<bench_line> lines = {};
   // An input that lists slices of the extent of its own name, each once: a call reads these slices only.
   std::string selection = {};
-  // The property that judges rows without one of their own.
-  std::string property = "within-error-bound";
+  std::string property = "within-error-bound";  // whose check judges the rows
   // Returns the parts to judge in place of slices, `count` of them, drawn by the seed; null: slices.
   std::function<std::vector<bench_part>(const bench_row&, uint64_t seed, int count)> parts = nullptr;
   std::function<product_work(const bench_row&)> work = nullptr;  // null: the limit is to move the bytes
@@ -151,6 +149,9 @@ struct description {
   // Makes a case legal again after one of its tensors was left out or one of its scalars changed; null: nothing depends
   // on these.
   std::function<void(trial_case&)> mend = nullptr;
+  // Completes the inputs, which have the values of their fills: makes those whose fill is derived(), and values of
+  // other fills legal. Null: every value is legal.
+  std::function<void(const trial_case&, tensor_map&)> derive = nullptr;
   bool lists_all_tensors = false;  // cases list all tensors of their form; an absent one has no elements
   std::optional<split_call> split = {};
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula

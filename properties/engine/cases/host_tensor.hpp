@@ -25,7 +25,8 @@ struct host_tensor {
 };
 using tensor_map = std::map<std::string, host_tensor, std::less<>>;  // by name
 
-// Computes the values of an input from its recipe. Reads `npy` files and checks their hash.
+// Computes the values of an input from its recipe alone (case_inputs.hpp: those of the call). Reads `npy` files and
+// checks their hash.
 host_tensor materialize(const tensor_spec& spec);
 
 }  // namespace warpcheck::engine

@@ -57,6 +57,7 @@ constexpr distribution_info k_distributions[] = {
      "in [1, 2), times `scale`, just below the middle of two numbers of `bits` digits: rounding to so many never "
      "averages out"},
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
+    {"derived", "", "what follows from the other inputs and the scalars, by the operator's description"},
 };
 // In the order of k_distributions.
 enum kind : size_t {
@@ -88,10 +89,11 @@ enum kind : size_t {
   k_late_rise,
   k_levels,
   k_half_ulp,
-  k_npy
+  k_npy,
+  k_derived
 };
 
-static_assert(std::size(k_distributions) == k_npy + 1);
+static_assert(std::size(k_distributions) == k_derived + 1);
 
 size_t kind_of(std::string_view name) {
   for (size_t i = 0; i < std::size(k_distributions); ++i)

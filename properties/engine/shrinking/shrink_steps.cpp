@@ -39,8 +39,9 @@ double cost_of(double v) {
 
 double cost_of_distribution(const std::string& name) {
   static const std::map<std::string_view, double> costs = {
-      {"constant", 0}, {"integers", 1}, {"dyadic", 2},  {"alternating", 2}, {"ascending", 2}, {"descending", 2},
-      {"spike", 2},    {"sawtooth", 2}, {"one_hot", 3}, {"stagnation", 3},  {"late_rise", 3}, {"npy", 9}};
+      {"constant", 0},   {"integers", 1}, {"dyadic", 2},   {"alternating", 2}, {"ascending", 2},
+      {"descending", 2}, {"spike", 2},    {"sawtooth", 2}, {"one_hot", 3},     {"stagnation", 3},
+      {"late_rise", 3},  {"npy", 9},      {"derived", 0}};
   const auto found = costs.find(name);
   return found == costs.end() ? 5 : found->second;
 }
@@ -300,6 +301,7 @@ steps simpler_fills(const trial_case& c) {
       r.edits = x.fill.edits;
       add_fill(s, c, t, std::move(r));
     };
+    if (x.fill.distribution == "derived") continue;
     if (x.elements() == 0) {
       add_fill(s, c, t, constant(0));
       continue;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call_observer.hpp"
@@ -62,9 +63,10 @@ std::string place_sentence(const tensor_spec& t) {
 }
 
 std::string input_sentence(const tensor_spec& t) {
-  const bool is_file = t.fill.distribution == "npy";
-  std::string text = fmt::format("Input {} is {}[{}], filled by {}", t.name, name_of(t.type), fmt::join(t.shape, " x "),
-                                 is_file ? t.fill.path : t.fill.distribution);
+  const bool is_file = t.fill.distribution == "npy", is_derived = t.fill.distribution == "derived";
+  std::string text = fmt::format(
+      "Input {} is {}[{}], {}", t.name, name_of(t.type), fmt::join(t.shape, " x "),
+      is_derived ? "which follows from the others" : "filled by " + (is_file ? t.fill.path : t.fill.distribution));
   if (!is_file && !t.fill.arguments.empty()) text += fmt::format("({:g})", fmt::join(t.fill.arguments, ", "));
   if (!t.fill.edits.empty()) text += fmt::format(", of which {} elements are set by hand", t.fill.edits.size());
   if (t.ld != t.cols()) text += fmt::format("; rows begin {} elements apart", t.ld);
@@ -86,9 +88,10 @@ std::vector<std::string> related_sentences(const trial_case& c, const trial_case
 // A sentence on the inputs that do not have the values of their fills.
 std::vector<std::string> computed_sentences(const trial_case& c, const tensor_map& inputs) {
   std::vector<std::string> computed;
+  const tensor_map own = inputs_of(c);
   for (const tensor_spec& t : c.tensors)
     if (const auto given = inputs.find(t.name); t.is_input && t.same.empty() && given != inputs.end())
-      if (given->second.bytes != materialize(t).bytes) computed.push_back(t.name);
+      if (given->second.bytes != own.at(t.name).bytes) computed.push_back(t.name);
   if (computed.empty()) return {};
   return {fmt::format("The property changes the values of {} for this call.", fmt::join(computed, ", "))};
 }

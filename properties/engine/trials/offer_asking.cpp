@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <deque>
 #include <initializer_list>
 #include <map>
 #include <numeric>
@@ -13,9 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
-#include "properties/engine/cases/host_tensor.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
@@ -241,10 +240,8 @@ class inquiry {
   static std::string form_name(const trial_case& c) { return find_description(c.op)->form_of(c)->name; }
 
   bool is_refused(const trial_case& c) const {
-    std::deque<host_tensor> given;
-    const auto values = [&](const tensor_spec& spec) -> const host_tensor& {
-      return given.emplace_back(materialize(spec));
-    };
+    const tensor_map inputs = inputs_of(c);
+    const auto values = [&](const tensor_spec& spec) -> const host_tensor& { return inputs.at(spec.name); };
     const launch_spec once = refused_launch_spec(candidate_);
     const launch_group launched(c, std::span(&once, 1), 0, values);
     return launched.call(0).status == WARPCHECK_UNSUPPORTED;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -78,7 +79,14 @@ trial::trial(trial_case c, bool with_ratios, std::optional<offer> stated)
 const host_tensor& trial::input(std::string_view name) {
   const auto found = inputs_.find(name);
   if (found != inputs_.end()) return found->second;
-  return inputs_.emplace(std::string(name), materialize(case_.at(name))).first->second;
+  const tensor_spec& spec = case_.at(name);
+  if (!completes_inputs(case_)) return inputs_.emplace(spec.name, materialize(spec)).first->second;
+  tensor_map all = inputs_;
+  for (const tensor_spec& t : case_.tensors)
+    if (t.is_input && !all.contains(t.name)) all.emplace(t.name, materialize(t));
+  complete_inputs(case_, all);
+  inputs_.merge(all);  // what was given stays as it is
+  return inputs_.at(spec.name);
 }
 
 void trial::give(host_tensor values) {
@@ -87,10 +95,11 @@ void trial::give(host_tensor values) {
 }
 
 // Returns the values of a related call's input, made once for all launches of the call.
-const host_tensor& trial::related_input(const tensor_spec& spec) {
+const host_tensor& trial::related_input(const trial_case& c, const tensor_spec& spec) {
   for (const auto& [known, values] : related_)
     if (known == spec) return *values;
-  related_.emplace_back(spec, std::make_unique<host_tensor>(materialize(spec)));
+  related_.emplace_back(
+      spec, std::make_unique<host_tensor>(completes_inputs(c) ? inputs_of(c).at(spec.name) : materialize(spec)));
   return *related_.back().second;
 }
 
@@ -179,7 +188,7 @@ std::unique_ptr<launch_group> trial::launch(const trial_case& c, std::span<const
   const auto values = [&](const tensor_spec& spec) -> const host_tensor& {
     const auto given = replace.find(spec.name);
     if (given != replace.end()) return given->second;
-    return spec == case_.at(spec.name) ? input(spec.name) : related_input(spec);
+    return spec == case_.at(spec.name) ? input(spec.name) : related_input(c, spec);
   };
   if (observing) {
     tensor_map inputs;

@@ -103,7 +103,7 @@ class trial {
   case_report finish();  // the verdict of everything seen
 
  private:
-  const host_tensor& related_input(const tensor_spec& spec);
+  const host_tensor& related_input(const trial_case& c, const tensor_spec& spec);
   // Starts launches that share one wait.
   std::unique_ptr<launch_group> launch(const trial_case& c, std::span<const launch_spec> group, int32_t sm_count,
                                        const tensor_map& replace);

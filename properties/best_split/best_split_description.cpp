@@ -1,0 +1,250 @@
+// The description of best_split, and the tables of a case that follow from its knobs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/best_split/best_split_call.hpp"
+#include "properties/engine/cases/case_inputs.hpp"
+#include "properties/engine/cases/description.hpp"
+
+namespace warpcheck {
+
+using namespace engine;
+using reference::split_feature;
+using reference::split_leaf_values;
+using reference::split_missing;
+
+namespace {
+
+int64_t whole_number(const trial_case& c, std::string_view name) { return static_cast<int64_t>(c.number(name)); }
+
+// 0, 1, ... in order, or by the hash if the knob is `mixed`.
+int64_t choice(const trial_case& c, std::string_view name, int64_t mixed, uint64_t hash) {
+  const int64_t value = whole_number(c, name);
+  return value == mixed ? static_cast<int64_t>(hash % static_cast<uint64_t>(mixed)) : value;
+}
+
+int64_t size(const sizes& of, const char* extent) {
+  const auto found = of.find(extent);
+  return found == of.end() ? 0 : found->second;
+}
+
+const std::vector<scalar_info> k_scalars = {
+    {"lambda_l1", "0", "the soft threshold"},
+    {"lambda_l2", "0", "added to hessians"},
+    {"path_smooth", "0", "smoothing towards the parent's output"},
+    {"min_hessian", "0.001", "the least sum of hessians of a side"},
+    {"min_gain", "0", "what a split must gain besides"},
+    {"min_data", "1", "the fewest rows of a side"},
+    {"min_group", "1", "the fewest rows between tested prefixes of categories"},
+    {"extra_trees", "0", "1: one threshold is drawn"},
+    {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
+    {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
+    {"max_cat", "32", "the longest list of categories"},
+    {"max_onehot", "4", "up to so many bins one category goes left"},
+    {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
+    {"long_features", "0", "a hint: so many at the end have many bins; 0: not known"},
+    {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
+    {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
+    {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
+    {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
+    {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
+    {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
+    {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
+    {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
+    {"last_bins", "0", "stored bins of the last of several features; 0: as of the others", 0, 0, false, {}, false},
+    {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
+    {"at", "0", "where something is planted", 0, 0, false, {}, false},
+    {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
+const std::vector<scalar_info> k_scalars_of_records = {
+    {"per_leaf", "1", "records of each leaf"},
+    {"max_cat", "4", "the longest list of categories"},
+    {"seed", "1", "of the records", 0, 0, false, {}, false},
+    {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
+    {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
+const std::vector<tensor_info> k_outputs = {{"value", false, "leaves, 9", {dtype::f64}},
+                                            {"field", false, "leaves, 6", {dtype::i64}},
+                                            {"cat", false, "leaves, list", {dtype::u32}}};
+
+tensor_info derived(const char* name, const char* shape, dtype type) {
+  tensor_info table{name, true, shape, {type}};
+  table.is_derived = true;
+  return table;
+}
+
+const std::vector<tensor_info> k_inputs = {{"hist", true, "slots, 2", {dtype::f64}},
+                                           derived("count", "counts", dtype::i64),
+                                           derived("feature", "features, 7", dtype::i64),
+                                           derived("used", "masked_leaves, masked_features", dtype::u8),
+                                           derived("leaf", "leaves, 7", dtype::f64)};
+const std::vector<tensor_info> k_records = {{"in_value", true, "records, 9", {dtype::f64}},
+                                            derived("in_field", "records, 6", dtype::i64),
+                                            derived("in_cat", "records, list", dtype::u32)};
+
+std::vector<tensor_info> with_outputs(std::vector<tensor_info> tensors) {
+  tensors.insert(tensors.end(), k_outputs.begin(), k_outputs.end());
+  return tensors;
+}
+
+std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_leaf) {
+  const auto seed = static_cast<uint64_t>(c.number("seed"));
+  const int64_t last = features > 1 ? std::min(whole_number(c, "last_bins"), slots_of_leaf) : 0;
+  const int64_t slots_of_others = (slots_of_leaf - last) / std::max<int64_t>(1, last > 0 ? features - 1 : features);
+  std::vector<split_feature> made;
+  for (int64_t f = 0; f < features; ++f) {
+    const int64_t slots_of_feature = last > 0 && f + 1 == features ? last : slots_of_others;
+    const auto draw = [&](uint64_t what) { return hash64(seed, static_cast<uint64_t>(f), what); };
+    split_feature meta;
+    meta.id = 5 + 2 * f;
+    meta.mfb_offset = slots_of_feature == 0 ? 1 : choice(c, "encoding", 2, draw(1));
+    meta.num_bin = std::min(k_most_bins, slots_of_feature + meta.mfb_offset);
+    meta.hist_offset = f * slots_of_others;
+    meta.missing = static_cast<split_missing>(choice(c, "missing", 3, draw(2)));
+    meta.categorical = choice(c, "categorical", 2, draw(3)) != 0;
+    const int64_t places[] = {0, 1, meta.num_bin / 2, meta.num_bin - 1};
+    const int64_t place = whole_number(c, "default_bin");
+    meta.default_bin = std::clamp<int64_t>(place < 0 ? places[draw(4) % 4] : place, 0, meta.num_bin - 1);
+    made.push_back(meta);
+  }
+  return made;
+}
+
+struct leaf_sums {
+  double g = 0, h = 0;
+  int64_t n = 0;
+};
+
+// Fills the slots of feature f of leaf l from `raw`, of which `empty` percent stay without rows.
+leaf_sums fill_feature(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l, size_t f) {
+  leaf_sums all;
+  const split_feature& meta = s.features[f];
+  for (int64_t b = meta.mfb_offset; b < meta.num_bin; ++b) {
+    const int64_t at = s.slot(l, f, b);
+    const auto place = static_cast<size_t>(at);
+    const uint64_t h = hash64(seed, 79, static_cast<uint64_t>(at));
+    const bool is_empty = h % 100 < empty;
+    const int64_t rows = is_empty ? 0 : 1 + static_cast<int64_t>(h / 100 % 8);
+    s.slots[2 * place] = is_empty ? 0 : raw.value(at, 0);
+    s.slots[2 * place + 1] = is_empty ? 0 : std::fabs(raw.value(at, 1));
+    if (!s.counts.empty()) s.counts[place] = rows;
+    all.g += s.slots[2 * place];
+    all.h += s.slots[2 * place + 1];
+    all.n += rows;
+  }
+  return all;
+}
+
+// Fills leaf l, and returns its totals. Every feature divides the same rows: one bin of each makes up for what its
+// others lack of the totals.
+leaf_sums fill_leaf(split_instance& s, const host_tensor& raw, uint64_t seed, uint64_t empty, size_t l) {
+  std::vector<leaf_sums> of_features;
+  leaf_sums total;
+  for (size_t f = 0; f < s.features.size(); ++f) {
+    const leaf_sums all = fill_feature(s, raw, seed, empty, l, f);
+    if (f == 0) total.g = all.g;
+    total.h = std::max(total.h, all.h);
+    total.n = std::max(total.n, all.n);
+    of_features.push_back(all);
+  }
+  // If no feature stores bin 0, every feature has rows there.
+  if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
+    const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
+    total.g += static_cast<double>(hash % 2048) / 64 - 16;
+    total.h += static_cast<double>(hash / 2048 % 2048) / 64;
+    total.n += 1 + static_cast<int64_t>(hash / 2048 / 2048 % 8);
+  }
+  for (size_t f = 0; f < s.features.size(); ++f) {
+    const split_feature& meta = s.features[f];
+    if (meta.mfb_offset > 0 || meta.num_bin == 0) continue;  // bin 0 makes up for it
+    const auto bin =
+        static_cast<int64_t>(hash64(seed, 80, static_cast<uint64_t>(f)) % static_cast<uint64_t>(meta.num_bin));
+    s.g(l, f, bin) += total.g - of_features[f].g;
+    s.h(l, f, bin) += total.h - of_features[f].h;
+    if (!s.counts.empty()) s.count(l, f, bin) += total.n - of_features[f].n;
+  }
+  return total;
+}
+
+// The instance whose tables follow from the knobs, and its histogram from these numbers.
+split_instance instance_by_knobs(const trial_case& c, const host_tensor& raw) {
+  split_instance s;
+  s.settings = settings_of(c);
+  const auto seed = static_cast<uint64_t>(c.number("seed")), empty = static_cast<uint64_t>(c.number("empty"));
+  const int64_t slots = raw.spec.rows(), leaves = c.at("leaf").rows(), features = c.at("feature").rows();
+  const int64_t of_leaf = leaves > 0 ? slots / leaves : 0;
+  // A slot that belongs to nobody must not be read.
+  s.slots.assign(static_cast<size_t>(2 * slots), std::numeric_limits<double>::quiet_NaN());
+  if (c.number("exact") != 0) s.counts.assign(static_cast<size_t>(slots), int64_t{1} << 40);
+  s.features = features_of(c, features, of_leaf);
+  for (int64_t l = 0; l < leaves; ++l) {
+    split_leaf_values leaf;
+    leaf.hist_base = l * of_leaf;
+    leaf.seed = hash64(seed, 77, static_cast<uint64_t>(l)) >> 12;
+    leaf.parent_output = static_cast<double>(hash64(seed, 78, static_cast<uint64_t>(l)) % 2048) / 64 - 16;
+    s.leaves.push_back(leaf);
+    const leaf_sums total = fill_leaf(s, raw, seed, empty, static_cast<size_t>(l));
+    split_leaf_values& made = s.leaves.back();
+    made.g = total.g;
+    made.h = total.h;
+    made.n = total.n;
+    set_parent_gain(s, static_cast<size_t>(l));
+    made.parent_gain *= c.number("parent");
+  }
+  if (c.number("masked") != 0)
+    for (int64_t i = 0; i < leaves * features; ++i)
+      s.used.push_back(hash64(seed, 81, static_cast<uint64_t>(i)) % 3 != 0);
+  return s;
+}
+
+void derive_split(const trial_case& c, tensor_map& inputs) {
+  if (c.find("in_value")) return derive_records(c, inputs);
+  host_tensor& hist = inputs.at("hist");
+  const bool has_own_leaf = inputs.at("leaf").spec.fill.distribution != "derived",
+             has_own_features = inputs.at("feature").spec.fill.distribution != "derived";
+  const split_instance s = instance_by_knobs(c, hist);
+  trial_case shaped = c;
+  for (auto& [name, made] : tensors_of(shaped, s)) {
+    if (name != "hist")
+      set_derived(inputs, std::move(made));
+    else if (!has_own_leaf && !has_own_features)
+      hist.bytes = std::move(made.bytes);
+  }
+  if (has_own_leaf || has_own_features) check_tables(instance_of(c, inputs));
+}
+
+const description_registration described([] {
+  description d;
+  d.op = "best_split";
+  const auto is_masked = [](const sizes& of, const trial_case& c) {
+    return c.find("used") && c.number("masked") != 0 && size(of, "features") > 0;
+  };
+  d.extents = {
+      {"slots"},
+      {"features"},
+      {"leaves"},
+      {"counts", [](const sizes& of,
+                    const trial_case& c) { return c.find("count") && c.number("exact") != 0 ? size(of, "slots") : 0; }},
+      {"masked_leaves",
+       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "leaves") : 0; }},
+      {"masked_features",
+       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "features") : 0; }},
+      {"list", [](const sizes&, const trial_case& c) { return std::max<int64_t>(1, whole_number(c, "max_cat")); }},
+      {"records", [](const sizes& of, const trial_case& c) {
+         return c.find("in_value") ? whole_number(c, "per_leaf") * size(of, "leaves") : 0;
+       }}};
+  d.forms = {{"split", with_outputs(k_inputs), k_scalars},
+             {"reduction", with_outputs(k_records), k_scalars_of_records}};
+  d.illegal = [](const sizes& of, const trial_case&) {
+    const int64_t places = size(of, "leaves") * size(of, "features");
+    return places > 0 && size(of, "slots") / places > k_most_bins
+               ? fmt::format("hist: a feature has more than {} bins", k_most_bins)
+               : std::string();
+  };
+  d.derive = derive_split;
+  d.bench = best_split_bench_list();
+  return d;
+}());
+}  // namespace
+}  // namespace warpcheck
