@@ -198,6 +198,8 @@ def dat3m(folder):
 
 # Disagreements with labels, judged by reading: a pattern of codes -> the outcome (scores.py), and why.
 NO_ACQUIRE = "the readers spin on a relaxed atomic, and a release needs an acquire: the label is wrong"
+ONE_BLOCK = "its race is between blocks, and each graph fits into one"
+ONE_REDUCTION = "a block reduces once, so the missing barrier orders nothing: the label is wrong"
 SAME_VALUE = "threads write the same value, which is reported as benign"
 JUDGED = {
     "hirace": {},
@@ -212,20 +214,25 @@ JUDGED = {
     },
     "sanitizer": {"divergent_threads": ("missed", "__syncthreads() waits only for threads that have not exited")},
     "indigo3": {
-        r"^PR_CUDA_Pull_.*_RaceBug_.*_NonPersist_Thread_":
-            ("missed", "its race is between blocks, and each graph fits into one"),
+        r"^PR_CUDA_Pull_.*_RaceBug_.*_Thread_": ("missed", ONE_BLOCK),
+        r"^TC_CUDA_E_Thread_NonPersist_.*_RaceBug_": ("missed", ONE_BLOCK),
         r"^PR_CUDA_Pull_.*_SyncBug_.*_Persist_Warp_Determ_Reduction":
             ("missed", "its race is between two turns of a loop, and one turn covers each graph"),
-        r"^PR_CUDA_Pull_.*_SyncBug_.*_NonPersist_Block_Determ_GlobalAdd":
-            ("missed", "a block reduces once, so the missing barrier orders nothing: the label is wrong"),
+        r"^PR_CUDA_Pull_.*_SyncBug_.*_NonPersist_(Block_Determ_GlobalAdd|Warp_Determ_Reduction)":
+            ("missed", ONE_REDUCTION),
+        r"^PR_CUDA_Push_.*_SyncBug_NonPersist_Thread_.*_Reduction": ("missed", ONE_REDUCTION),
         r"^PR_CUDA_Pull_.*_SyncBug_.*_Warp_Determ_GlobalAdd":
             ("missed", "its warps exchange values by shuffles alone, which need no barrier: the label is wrong"),
         r"^PR_CUDA_Pull_.*_NonDeterm_":
             ("false", "threads read scores that others overwrite in place: the label is wrong"),
         r"^PR_CUDA_Push_.*_(Warp|Block)_":
             ("false", "all threads of a warp or block read a score and overwrite it: the label is wrong"),
-        r"^PR_CUDA_Pull_.*_Warp_Determ_BlockAdd":
+        r"^PR_CUDA_Pull_.*_(Thread|Warp|Block)_Determ_BlockAdd":
             ("false", "threads read the block's sum while others add to it: the label is wrong"),
+        r"^PR_CUDA_Pull_.*_Block_Determ_Reduction":
+            ("false", "threads read the first sum while others store parts of the second: the label is wrong"),
+        r"_Block_":
+            ("late", "51,200 threads, a block for each vertex, and each joins the vector clocks of those before it"),
         r"^CC_CUDA_V_Data_Pull_.*_Persist_(Cuda)?Atomic_Block_":
             ("false", "a thread resets the block's flag for the next vertex while others read it: the label is wrong"),
     },
