@@ -370,8 +370,8 @@ void check_column_sums(trial& t) {
 
 void check_scale(trial& t) {
   const histogram_problem p(t);
-  judge_scale(t, ask_scale(t, p), p.g->row(0), p.h->row(0));
   ask_judged(t, p);
+  judge_scale(t, ask_scale(t, p), p.g->row(0), p.h->row(0));
 }
 
 void check_counts(trial& t) {
