@@ -22,6 +22,7 @@ engine::tensor_map records_in(const engine::tensor_map& inputs);
 // The place of the record that the reduction copies among `per_leaf` records of a leaf; -1 if none of them is valid.
 int64_t best_record(const engine::tensor_map& records, int64_t leaf, int64_t per_leaf);
 // Requires that the outputs are the best record of each leaf, and the initial record for a leaf without one.
-void judge_reduction(engine::trial& t, const engine::tensor_map& inputs, int64_t per_leaf, const engine::run_result& r);
+void judge_best_records(engine::trial& t, const engine::tensor_map& inputs, int64_t per_leaf,
+                        const engine::run_result& r);
 
 }  // namespace warpcheck

@@ -354,7 +354,7 @@ namespace {
 void check_reduction(trial& t) {
   t.keep_nan_bits();
   const tensor_map inputs = inputs_of(t);
-  judge_reduction(t, inputs, static_cast<int64_t>(t.the_case().number("per_leaf")), t.run());
+  judge_best_records(t, inputs, static_cast<int64_t>(t.the_case().number("per_leaf")), t.run());
 }
 
 const property_registration registration([] {
@@ -404,7 +404,7 @@ int64_t best_record(const tensor_map& records, int64_t leaf, int64_t per_leaf) {
   return place;
 }
 
-void judge_reduction(trial& t, const tensor_map& inputs, int64_t per_leaf, const run_result& r) {
+void judge_best_records(trial& t, const tensor_map& inputs, int64_t per_leaf, const run_result& r) {
   const tensor_map records = records_in(inputs);
   const host_tensor& value = records.at("value");
   for (int64_t l = 0; l < r.at("value").spec.rows(); ++l) {

@@ -26,7 +26,7 @@ void judge_records_in_hand(trial& t) {
   const tensor_map inputs = inputs_of(t);
   if (inputs.contains("in_value")) {
     t.keep_nan_bits();
-    return judge_reduction(t, inputs, records_of_each_leaf(t.the_case()), t.run());
+    return judge_best_records(t, inputs, records_of_each_leaf(t.the_case()), t.run());
   }
   const split_instance s = instance_of(t.the_case(), inputs);
   const run_result r = t.run();
