@@ -35,7 +35,8 @@ class gpu_lock {
     char bus_id[32] = {};
     check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0), "cudaDeviceGetPCIBusId");
     const std::string path = std::filesystem::temp_directory_path() / fmt::format("warpcheck-bench-{}", bus_id);
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);  // that of another user cannot be opened with O_CREAT
+    if (file_ < 0) file_ = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
     set(LOCK_EX);
   }
