@@ -38,12 +38,11 @@ double yardstick::most_us(double device_us) const {
 }
 
 turns_elsewhere::turns_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
-                                 const engine::listed_operator& callee, bool are_judged)
+                                 const engine::listed_operator& callee)
     : described_(d),
       row_(row),
       device_(device),
       callee_(callee),
-      are_judged_(are_judged),
       call_(d, row, device),
       order_(static_cast<size_t>(call_.memory().count)),
       random_(std::random_device{}()) {
@@ -59,7 +58,7 @@ void turns_elsewhere::draw_all_inputs() {
 
 double turns_elsewhere::turn() {
   std::shuffle(order_.begin(), order_.end(), random_);
-  if (are_judged_) draw_all_inputs();
+  draw_all_inputs();
   std::vector<engine::peeked> parts;
   const double us = engine::time_batch(
       device_.api,
@@ -71,10 +70,8 @@ double turns_elsewhere::turn() {
   device_.wait();
   if (contents(parts) != read)
     throw std::runtime_error(fmt::format("{}: a result changed after it was read", bench::name_of(described_, row_)));
-  if (are_judged_) {
-    call_.keep(order_.back());
-    call_.judge_kept({order_.begin(), order_.end()}, random_());
-  }
+  call_.keep(order_.back());
+  call_.judge_kept({order_.begin(), order_.end()}, random_());
   return us / static_cast<double>(order_.size());
 }
 

@@ -8,13 +8,13 @@
 
 namespace warpcheck::bench {
 
-// Calls of a callee in a runner. The time of a turn ends when an unforeseen part of each result has been read, so no
-// result can be made later. If the turns are judged, all slots get new inputs before each, so none is made earlier.
+// Calls of a callee in a runner. All slots get new inputs before each turn, whose time ends when an unforeseen part of
+// each result has been read, so no result can be made earlier or later.
 class turns_elsewhere {
  public:
   // `device`: that of a runner, with the memory of host_timing(). All arguments outlive the object.
   turns_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
-                  const engine::listed_operator& callee, bool are_judged);
+                  const engine::listed_operator& callee);
 
   // Makes a turn and returns the microseconds of a call. Throws std::runtime_error if a result is wrong.
   double turn();
@@ -26,7 +26,6 @@ class turns_elsewhere {
   const engine::bench_row& row_;
   const bench_device& device_;
   const engine::listed_operator& callee_;
-  bool are_judged_;
   timed_call call_;
   std::vector<int> order_;  // of the slots
   std::mt19937_64 random_;

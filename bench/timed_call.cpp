@@ -71,9 +71,9 @@ const property& judge_of(const description& d) { return find_property(d.op, d.be
 
 // Returns the row's case as its property judges it, with the candidate of the measured values.
 trial_case judged_case(const description& d, const bench_row& row) {
-  // A process measures one operator.
-  static const listed_operator measured(operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer));
-  name_candidate(k_measured, measured);
+  static std::map<std::string, listed_operator> measured;
+  const warpcheck_operator table = operator_of_rows(d.op.c_str(), WARPCHECK_DEVICE_CPU, ~0u, answer);
+  name_candidate(k_measured, measured.try_emplace(d.op, table).first->second);
   trial_case c = case_of(d, row);
   c.property = judge_of(d).name;
   c.knobs["device"] = "cpu";

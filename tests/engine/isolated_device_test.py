@@ -62,6 +62,11 @@ class IsolatedDevice(unittest.TestCase):
                     r = subprocess.run(command + options, env=environment, capture_output=True, text=True)
                     found = re.findall("by the clock of another: this (confirms|does not confirm) ", r.stdout)
                     self.assertEqual((found, r.returncode), (verdicts, code), r.stdout + r.stderr)
+            environment = {**os.environ, "PRETENDED_DEVICE_IDLE_RUNNER": "first.so"}
+            r = subprocess.run(command + ["--candidate", first], env=environment, capture_output=True, text=True)
+            self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+            self.assertRegex(r.stdout, "first.so: in a process of its own it fails: .* wrote nothing into slot")
+            self.assertRegex(r.stdout, "by the clock of another: this confirms ")
 
 
 if __name__ == "__main__":
