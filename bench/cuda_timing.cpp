@@ -118,6 +118,9 @@ device_timing cuda_timing(void* given) {
   timing.fill = [=](char* to, char byte, size_t bytes) {
     check(cudaMemsetAsync(to, static_cast<unsigned char>(byte), bytes, stream), "cudaMemsetAsync");
   };
+  timing.read_lines = [](std::byte* to, const char* from, size_t own, size_t apart, size_t lines) {
+    check(cudaMemcpy2D(to, own, from, apart, own, lines, cudaMemcpyDeviceToHost), "cudaMemcpy2D");
+  };
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
   timing.yield = [=] { return yield_gpu(lock, stream); };

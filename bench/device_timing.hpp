@@ -69,6 +69,8 @@ struct device_timing {
   // Both enqueue: a copy within the device, and a fill with bytes of one value.
   std::function<void(char* to, const char* from, size_t bytes)> copy;
   std::function<void(char* to, char byte, size_t bytes)> fill;
+  // Reads `lines` runs of `own` bytes, which begin `apart` bytes from each other.
+  std::function<void(std::byte* to, const char* from, size_t own, size_t apart, size_t lines)> read_lines;
   // Returns the microseconds of each execution; the runs take turns. i continues from call to call.
   std::function<std::vector<std::vector<double>>(const std::vector<timed_run>& runs)> in_turn;
   // The time below which no call can read its inputs from memory; 0: unknown.

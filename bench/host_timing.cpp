@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +13,25 @@ namespace warpcheck::bench {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+void read(const warpcheck_device_api& api, void* to, const char* from, size_t bytes) {
+  if (api.copy_out(to, from, bytes)) throw std::runtime_error(api.last_error());
+}
+
+// Across short gaps a single copy costs less than one for each line.
+void read_lines(const warpcheck_device_api& api, std::byte* to, const char* from, size_t own, size_t apart,
+                size_t lines) {
+  constexpr size_t k_far = 1 << 16, k_chunk = 1 << 24;
+  if (own == apart) return read(api, to, from, own * lines);
+  const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
+  std::vector<char> chunk;
+  for (size_t begin = 0; begin < lines; begin += at_once) {
+    const size_t some = std::min(at_once, lines - begin);
+    chunk.resize((some - 1) * apart + own);
+    read(api, chunk.data(), from + begin * apart, chunk.size());
+    for (size_t k = 0; k < some; ++k) std::memcpy(to + (begin + k) * own, chunk.data() + k * apart, own);
+  }
+}
 
 double us_since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
@@ -57,12 +78,15 @@ device_timing host_timing(const warpcheck_device_api& api, int count) {
   };
   timing.copy = [&api](char* to, const char* from, size_t bytes) {
     std::vector<char> host(bytes);
-    if (api.copy_out(host.data(), from, bytes) || api.copy_in(to, host.data(), bytes))
-      throw std::runtime_error(api.last_error());
+    read(api, host.data(), from, bytes);
+    if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
   };
   timing.fill = [&api](char* to, char byte, size_t bytes) {
     const std::vector<char> host(bytes, byte);
     if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
+  };
+  timing.read_lines = [&api](std::byte* to, const char* from, size_t own, size_t apart, size_t lines) {
+    bench::read_lines(api, to, from, own, apart, lines);
   };
   timing.in_turn = host_in_turn;
   timing.floor_us = [](const traffic&) { return 0.0; };

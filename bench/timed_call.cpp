@@ -287,12 +287,12 @@ host_tensor timed_call::random_values(size_t i, uint64_t seed) const {
   return materialize(t);
 }
 
+// The host writes the values once; the device repeats them.
 void timed_call::write_over_and_over(char* to, size_t size, const std::vector<std::byte>& values, size_t from) const {
-  for (size_t done = 0; done < size; from = 0) {
-    const size_t bytes = std::min(values.size() - from, size - done);
-    write(to + done, values.data() + from, bytes);
-    done += bytes;
-  }
+  const size_t rest = std::min(values.size() - from, size), once = std::min(values.size(), size);
+  write(to, values.data() + from, rest);
+  if (once > rest) write(to + rest, values.data(), once - rest);
+  for (size_t done = once; done < size; done *= 2) device_.timing.copy(to + done, to, std::min(done, size - done));
 }
 
 // In each slot random values begin elsewhere, and a selection continues where that of the last slot ended.
@@ -414,20 +414,6 @@ const char* timed_call::judged_data(size_t i) const {
   return has_new_inputs() ? new_inputs_.get() + places_[i] : at(i, judged_slot_);
 }
 
-// Reads `lines` runs of `own` bytes, which begin `apart` bytes from each other.
-void timed_call::read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const {
-  constexpr size_t k_far = 1 << 16;  // across longer gaps, reading costs more than starting another copy
-  if (own == apart) return read(to, from, own * lines);
-  const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
-  std::vector<char> chunk;
-  for (size_t begin = 0; begin < lines; begin += at_once) {
-    const size_t some = std::min(at_once, lines - begin);
-    chunk.resize((some - 1) * apart + own);
-    read(chunk.data(), from + begin * apart, chunk.size());
-    for (size_t k = 0; k < some; ++k) std::memcpy(to + (begin + k) * own, chunk.data() + k * apart, own);
-  }
-}
-
 // Reads a box from the device's memory.
 void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
   const tensor_spec& whole = case_.at(box.from);
@@ -440,7 +426,7 @@ void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
   size_t d = std::max<size_t>(1, rank) - 1;
   while (d > 0 && box.shape[d] == whole.shape[d]) --d;
   const size_t own = bytes_from(box.shape, d), lines = d == 0 ? 1 : static_cast<size_t>(box.shape[d - 1]),
-               all = bytes_from(box.shape, 0);
+               apart = lines == 1 ? own : bytes_from(whole.shape, d), all = bytes_from(box.shape, 0);
   std::byte* const out = to->bytes.data() + static_cast<size_t>(box.at) * size;
   for (size_t done = 0; done < all; done += own * lines) {
     size_t group = done / (own * lines), offset = 0;
@@ -452,8 +438,8 @@ void timed_call::read_box(const bench_part::box& box, host_tensor* to) const {
       }
       offset += at * bytes_from(whole.shape, k + 1);
     }
-    read_lines(out + done, judged_data(static_cast<size_t>(&whole - case_.tensors.data())) + offset, own,
-               bytes_from(whole.shape, d), lines);
+    device_.timing.read_lines(out + done, judged_data(static_cast<size_t>(&whole - case_.tensors.data())) + offset, own,
+                              apart, lines);
   }
 }
 

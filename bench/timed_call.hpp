@@ -101,7 +101,6 @@ class timed_call {
   int64_t count_elements(size_t i, const Counts& counts) const;
   void verify_part(const engine::bench_part& part) const;
   void read_box(const engine::bench_part::box& box, engine::host_tensor* to) const;
-  void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) const;
   const char* judged_data(size_t i) const;
   bool is_poisoned(int slot, uint64_t seed) const;
   // Returns tensor i in a slot.
