@@ -56,6 +56,14 @@ std::shared_ptr<void> yield_gpu(const gpu_lock& lock, cudaStream_t stream) {
   return {nullptr, [&lock](void*) { lock.set(LOCK_EX); }};
 }
 
+size_t distance(void* first, void* second) {
+  return static_cast<size_t>(static_cast<char*>(second) - static_cast<char*>(first));
+}
+
+void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_t lines) {
+  check(cudaMemcpy2D(to, own, from, apart, own, lines, cudaMemcpyDeviceToHost), "cudaMemcpy2D");
+}
+
 void reset_cache_policy(cudaStream_t stream) {
   int persisting = 0;
   check(cudaDeviceGetAttribute(&persisting, cudaDevAttrMaxPersistingL2CacheSize, 0), "cudaDeviceGetAttribute");
@@ -97,14 +105,11 @@ device_timing cuda_timing(void* given) {
   device_timing timing;
   timing.allocate = [=](size_t input_bytes, size_t output_bytes) {
     const auto ring = std::make_shared<buffer_ring>(input_bytes, output_bytes, flush_bytes);
-    const auto stride = [](void* first, void* second) {
-      return static_cast<size_t>(static_cast<char*>(second) - static_cast<char*>(first));
-    };
     return slots{ring->slots(),
                  static_cast<char*>(ring->input(0)),
                  static_cast<char*>(ring->output(0)),
-                 stride(ring->input(0), ring->input(1)),
-                 stride(ring->output(0), ring->output(1)),
+                 distance(ring->input(0), ring->input(1)),
+                 distance(ring->output(0), ring->output(1)),
                  ring};
   };
   timing.reserve = [](size_t bytes) {
@@ -118,9 +123,7 @@ device_timing cuda_timing(void* given) {
   timing.fill = [=](char* to, char byte, size_t bytes) {
     check(cudaMemsetAsync(to, static_cast<unsigned char>(byte), bytes, stream), "cudaMemsetAsync");
   };
-  timing.read_lines = [](std::byte* to, const char* from, size_t own, size_t apart, size_t lines) {
-    check(cudaMemcpy2D(to, own, from, apart, own, lines, cudaMemcpyDeviceToHost), "cudaMemcpy2D");
-  };
+  timing.read_lines = read_lines;
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
   timing.yield = [=] { return yield_gpu(lock, stream); };
