@@ -64,13 +64,10 @@ const thread* find_thread(uint32_t id) {
 // The part of the summary of a block's phases that thread t must know at least.
 uint32_t known_phases(const phase_clock& k, const thread& t) {
   const uint64_t key = vector_clock::phase_key(k.key);
-  uint32_t known = t.home->known != nullptr ? t.home->known->below(key) : 0;
-  const auto look = [&](const wide_clock& wide) {
-    if (wide.what != nullptr) known = std::max(known, wide.what->below(key));
-  };
-  for (const wide_clock& wide : t.home->wide) look(wide);
+  uint32_t known = t.home->known.below(key);
+  for (const wide_clock& wide : t.home->wide) known = std::max(known, wide.what.below(key));
   if (t.knows == nullptr) return known;
-  for (const wide_clock& wide : t.knows->wide) look(wide);
+  for (const wide_clock& wide : t.knows->wide) known = std::max(known, wide.what.below(key));
   return std::max(known, t.knows->known.below(key));
 }
 
@@ -224,8 +221,7 @@ void certify_pass(phase_clock& k, const thread& t) {
 void certify_completion(phase_clock& k) {
   if (certificate.holds)
     for (const auto& [id, clock] : k.passed) {
-      const bool is_before =
-          k.complete->covers(id, clock) || (k.complete_afar != nullptr && k.complete_afar->covers(id, clock));
+      const bool is_before = k.complete.covers(id, clock) || k.complete_afar.covers(id, clock);
       if (!is_before) count_choice(choice::barrier_member, 0);
     }
   k.passed.clear();

@@ -73,7 +73,7 @@ inline bool ordered(const access_record& r, const thread& t) {
   }
   for (const wide_clock& wide : b.wide)
     if (wide.covers(r.thread, r.clock)) return true;
-  if (b.known != nullptr && b.known->covers(r.thread, r.clock)) return true;
+  if (b.known.covers(r.thread, r.clock)) return true;
   if (t.knows == nullptr) return false;
   for (const wide_clock& wide : t.knows->wide)
     if (wide.covers(r.thread, r.clock)) return true;

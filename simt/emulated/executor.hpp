@@ -6,6 +6,8 @@
 #pragma once
 
 #include <array>
+#include <boost/smart_ptr/local_shared_ptr.hpp>
+#include <boost/smart_ptr/make_local_shared_object.hpp>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,6 +35,10 @@
 
 namespace simt {
 inline namespace emu {
+
+// No std::shared_ptr: a program has instrumented instances of its functions, and the linker may call them from here.
+using boost::local_shared_ptr;
+using boost::make_local_shared;
 
 #ifdef SIMT_FLAVOUR_PLAIN
 inline constexpr bool k_plain_flavour = true;
@@ -186,7 +192,7 @@ struct block_state {
   uint32_t stamp = 0;             // race flavour: of the arena's shadow cells
   // Race flavour: what every thread of the block knows of others, and the accesses of others to its shared memory that
   // none of its threads is known to come after.
-  std::unique_ptr<vector_clock> known;
+  vector_clock known;
   wide_clock wide[2];
   passed_fences passed;
   std::unordered_map<uint32_t, foreign_access> foreign;
@@ -206,7 +212,7 @@ struct wide_barrier {
   uint64_t phase = 1;
   // Race flavour: what the arrived threads know, and what passing the last phase teaches.
   vector_clock gathered;
-  shared_clock last;
+  vector_clock last;
   bool is_partial = false;  // somebody has arrived at this phase without a release: each brings what it knows
 };
 

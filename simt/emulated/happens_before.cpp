@@ -26,7 +26,7 @@ namespace {
 struct publication {
   memory_scope scope;
   uint32_t domain;
-  shared_clock what, by_reads;
+  vector_clock what, by_reads;
 };
 std::unordered_map<uintptr_t, std::vector<publication>> variables;
 
@@ -64,15 +64,15 @@ void forget_history() {
     block_state& b = *device.blocks[slot];
     if (!b.active) continue;
     b.stamp = new_arena_stamp();
-    b.known.reset();
+    b.known.clear();
     for (wide_clock& wide : b.wide) wide = {};
     b.passed = {};
     b.foreign.clear();
     for (thread& t : b.threads) t.knows.reset();
   }
-  for (wide_barrier& w : device.clusters) w.gathered.clear(), w.last.reset();
+  for (wide_barrier& w : device.clusters) w.gathered.clear(), w.last.clear();
   device.grid_barrier.gathered.clear();
-  device.grid_barrier.last.reset();
+  device.grid_barrier.last.clear();
   forget_async();
 }
 
@@ -95,8 +95,7 @@ uint32_t next_instance() {
 
 void join_all(vector_clock& to, const vector_clock& known, const wide_clock (&wide)[2]) {
   to.join(known);
-  for (const wide_clock& w : wide)
-    if (w.what != nullptr) to.join(*w.what);
+  for (const wide_clock& w : wide) to.join(w.what);
 }
 
 // The part of a thread's fences, and of its atomics since, that a barrier passes on.
@@ -105,7 +104,7 @@ void pass_on(thread_clock& of_thread, passed_fences& to) {
   for (unsigned s = 0; s < 3; ++s)
     for (thread_clock::pending& p : of_thread.acquirable[s]) {
       if (p.is_passed_on) continue;
-      join(to.acquirable[s], p.what);
+      to.acquirable[s].join(p.what);
       p.is_passed_on = true;
     }
   of_thread.passed = {};
@@ -115,9 +114,7 @@ void pass_on(thread_clock& of_thread, passed_fences& to) {
 void pool_clock(block_state& b, thread_clock& learnt) {
   pass_on(learnt, b.passed);
   for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(learnt.wide[k]);
-  if (learnt.known.empty()) return;
-  if (b.known == nullptr) b.known = std::make_unique<vector_clock>();
-  b.known->join(learnt.known);
+  b.known.join(learnt.known);
   learnt.known.clear();
 }
 
@@ -146,9 +143,7 @@ vector_clock snapshot(const thread& t) {
   const warp_state& w = b.warps[t.warp];
   vector_clock k;
   if (t.knows != nullptr) join_all(k, t.knows->known, t.knows->wide);
-  if (b.known != nullptr) k.join(*b.known);
-  for (const wide_clock& wide : b.wide)
-    if (wide.what != nullptr) k.join(*wide.what);
+  join_all(k, b.known, b.wide);
   k.join(vector_clock::block_key(b.instance), b.base);
   if (w.base > b.base) k.join(vector_clock::warp_key(b.instance, t.warp), w.base);
   if (t.knows != nullptr && t.knows->has_lanes)
@@ -188,7 +183,7 @@ void hb_waits_for_previous(thread& t) { join(t, vector_clock::k_launches_before,
 void hb_launch_ends() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
     block_state& b = *device.blocks[slot];
-    b.known.reset();
+    b.known.clear();
     for (wide_clock& wide : b.wide) wide = {};
     b.passed = {};
     b.foreign.clear();
@@ -202,7 +197,7 @@ void hb_block_starts(block_state& b) {
   detector.agents.resize(detector.block_of_instance.size());
   detector.agents[b.instance] = agent_kind::none;
   b.base = 1;
-  b.known.reset();
+  b.known.clear();
   for (wide_clock& wide : b.wide) wide = {};
   b.passed = {};
   b.foreign.clear();
@@ -285,16 +280,16 @@ void hb_fence(thread& t, memory_scope scope, fence_order order) {
   const bool sequential = order == fence_order::sequential;
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
     if (!k.acquirable[s].empty()) hb_choice(choice::published, nullptr);
-    for (const auto& pending : k.acquirable[s]) k.known.join(*pending.what);
+    for (const auto& pending : k.acquirable[s]) k.known.join(pending.what);
     k.acquirable[s].clear();
     if (!sequential) continue;
-    if (k.passed.acquirable[s] != nullptr || t.home->passed.acquirable[s] != nullptr)
-      hb_choice(choice::published, nullptr);
-    if (const auto& passed = k.passed.acquirable[s]) k.known.join(*passed);
-    if (const auto& passed = t.home->passed.acquirable[s]) k.known.join(*passed);
-    k.passed.acquirable[s].reset();
+    const vector_clock& of_block = t.home->passed.acquirable[s];
+    if (!k.passed.acquirable[s].empty() || !of_block.empty()) hb_choice(choice::published, nullptr);
+    k.known.join(k.passed.acquirable[s]);
+    k.known.join(of_block);
+    k.passed.acquirable[s].clear();
   }
-  const auto released = make_local_shared<vector_clock>(snapshot(t));
+  const vector_clock released = snapshot(t);
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
     k.released[s] = released;
     if (sequential) k.passed.released[s] = released;
@@ -307,16 +302,16 @@ static publication& publication_at(uintptr_t p, memory_scope scope, const thread
   const uint32_t domain = domain_of(t, scope);
   const auto same = std::find_if(list.begin(), list.end(),
                                  [&](const publication& e) { return e.scope == scope && e.domain == domain; });
-  return same != list.end() ? *same : list.emplace_back(publication{scope, domain, nullptr, nullptr});
+  return same != list.end() ? *same : list.emplace_back(publication{scope, domain, {}, {}});
 }
 
 // A fence of t, of at least this scope, makes it known.
-static void acquirable(thread& t, uintptr_t p, memory_scope scope, const shared_clock& what) {
+static void acquirable(thread& t, uintptr_t p, memory_scope scope, const vector_clock& what) {
   auto& list = details(t).acquirable[static_cast<unsigned>(scope)];
   const auto same = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.variable == p; });
   if (same == list.end())
     list.push_back({p, what});
-  else if (same->what != what)
+  else if (!same->what.is(what))
     *same = {p, what};
 }
 
@@ -327,22 +322,22 @@ void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind) {
   if (variables.empty() && t.knows == nullptr && of_block.empty()) return;
   if (const auto at = variables.find(p); at != variables.end()) {
     for (publication& published : at->second) {
-      if (writes) join(published.what, std::exchange(published.by_reads, nullptr));
-      if (published.what == nullptr || published.scope > scope || published.domain != domain_of(t, published.scope))
+      if (writes) published.what.join(std::exchange(published.by_reads, {}));
+      if (published.what.empty() || published.scope > scope || published.domain != domain_of(t, published.scope))
         continue;
       acquirable(t, p, published.scope, published.what);
     }
   }
   for (unsigned s = 0; s <= static_cast<unsigned>(scope); ++s) {
-    const auto publish = [&](const shared_clock& released) {
-      if (released == nullptr) return;
+    const auto publish = [&](const vector_clock& released) {
+      if (released.empty()) return;
       publication& here = publication_at(p, static_cast<memory_scope>(s), t);
-      join(writes ? here.what : here.by_reads, released);
+      (writes ? here.what : here.by_reads).join(released);
     };
     publish(of_block.released[s]);
     if (t.knows == nullptr) continue;
     publish(t.knows->passed.released[s]);
-    if (t.knows->released[s] != t.knows->passed.released[s]) publish(t.knows->released[s]);
+    if (!t.knows->released[s].is(t.knows->passed.released[s])) publish(t.knows->released[s]);
   }
 }
 
@@ -353,12 +348,11 @@ static uint32_t bound_of(const wide_barrier& w) { return static_cast<uint32_t>(w
 // it initialised.
 static vector_clock fenced_by(const thread& t, memory_scope scope) {
   const auto s = static_cast<unsigned>(scope);
-  vector_clock k;
-  if (const shared_clock& passed = t.home->passed.released[s]) k.join(*passed);
+  vector_clock k = t.home->passed.released[s];
   if (t.knows == nullptr) return k;
   k.join(t.knows->initialised);
-  for (const shared_clock& released : {t.knows->released[s], t.knows->passed.released[s]})
-    if (released != nullptr) k.join(*released);
+  k.join(t.knows->released[s]);
+  k.join(t.knows->passed.released[s]);
   return k;
 }
 
@@ -400,12 +394,9 @@ void hb_wide_completes(wide_barrier& w, uint32_t first_slot, uint32_t slots) {
     if (!b.active) continue;
     if (b.alive != device.threads) certificate.is_wide_partial = true;
     w.gathered.join(vector_clock::block_key(b.instance), bound_of(w));
-    if (b.known != nullptr) w.gathered.join(*b.known);
-    for (const wide_clock& wide : b.wide)
-      if (wide.what != nullptr) w.gathered.join(*wide.what);
+    join_all(w.gathered, b.known, b.wide);
   }
-  if (w.last != nullptr) w.gathered.join(*w.last);
-  w.last = make_local_shared<vector_clock>(w.gathered);
+  w.last.join(w.gathered);
   w.gathered.clear();
   w.is_partial = false;
 }
@@ -422,17 +413,11 @@ void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barri
   ++t.clock;
 }
 
-static void complete(vector_clock& gathered, shared_clock& to) {
-  auto complete = make_local_shared<vector_clock>(std::move(gathered));
-  if (to != nullptr) complete->join(*to);
-  to = std::move(complete);
-  gathered.clear();
-}
 void hb_phase_completes(phase_clock& k) {
   ++k.phases;
   if (certificate.holds && k.key != 0) k.gathered.join(vector_clock::phase_key(k.key), k.phases);
-  complete(k.gathered, k.complete);
-  if (!k.gathered_afar.empty()) complete(k.gathered_afar, k.complete_afar);
+  k.complete.join(std::exchange(k.gathered, {}));
+  k.complete_afar.join(std::exchange(k.gathered_afar, {}));
   certify_completion(k);
 }
 
@@ -440,12 +425,12 @@ void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order ord
   certify_pass(k, t);
   const memory_scope scope = order.is_of_own_block ? memory_scope::block : memory_scope::cluster;
   auto place = reinterpret_cast<uintptr_t>(p);
-  for (const shared_clock* what : {&k.complete, &k.complete_afar}) {
-    if (*what == nullptr || (order.is_of_own_block && what == &k.complete_afar)) continue;
+  for (const vector_clock* what : {&k.complete, &k.complete_afar}) {
+    if (what == &k.complete_afar && (what->empty() || order.is_of_own_block)) continue;
     if (order.is_relaxed)
       acquirable(t, place++, scope, *what);
     else
-      join(t, **what);
+      join(t, *what);
   }
 }
 

@@ -25,11 +25,11 @@ bool is_fenced_as(uint64_t mark, const access_record& r, const thread& t) {
   const block_state& b = *t.home;
   const auto knows = [&](const vector_clock& k) { return k.covers_as(mark, r.thread, r.clock); };
   for (const wide_clock& wide : b.wide)
-    if (wide.what != nullptr && knows(*wide.what)) return true;
-  if (b.known != nullptr && knows(*b.known)) return true;
+    if (knows(wide.what)) return true;
+  if (knows(b.known)) return true;
   if (t.knows == nullptr) return false;
   for (const wide_clock& wide : t.knows->wide)
-    if (wide.what != nullptr && knows(*wide.what)) return true;
+    if (knows(wide.what)) return true;
   return knows(t.knows->known);
 }
 
