@@ -227,7 +227,8 @@ class planner {
   }
 
   void add_values() {
-    add("within-error-bound", "every element of every output lies within the bound that follows from the formula", 100,
+    add(
+        "within-error-bound", "every element of every output lies within the bound that follows from the formula", 100,
         [f = f_](const target& t, draw& d) { return draw_value_case(*f, t, d); }, judged());
     add(
         "every-element-used", "an element that stands out, at any place of an input, is in the results", 30,
@@ -338,7 +339,8 @@ class planner {
           for (tensor_spec& s : c.tensors) s.offset = d.between(0, 7);
           return c;
         },
-        judged());
+        judged())
+        .holds = engine::is_misaligned;
     const auto has_rows = [](const formula::tensor& t) { return t.shape.size() > 1; };
     if (std::any_of(f_->op.inputs.begin(), f_->op.inputs.end(), has_rows) ||
         std::any_of(f_->op.outputs.begin(), f_->op.outputs.end(), has_rows))

@@ -305,7 +305,7 @@ trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t rows = d.between(whole ? 2 : 1, 3);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 0));
   force_variant(c, length);
-  for (tensor_spec& s : c.tensors) s.offset = (s.is_input ? d.index() : d.index() / 4) % 4;
+  misalign(c, d.index());
   c.find("x")->ld = cols + (whole ? d.one_of({0, 8, 32}) : d.one_of({0, 1, 3, 32}));
   if (tensor_spec* y = c.find("y"); y && is_matrix(*y))
     y->ld = cols + (whole ? d.one_of({1, 2, 5}) : d.one_of({0, 1, 2, 5}));

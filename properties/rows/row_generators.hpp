@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/trial.hpp"
+#include "properties/engine/trials/checks.hpp"
 #include "properties/rows/row_inputs.hpp"
 
 namespace warpcheck {

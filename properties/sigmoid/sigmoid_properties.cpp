@@ -130,8 +130,7 @@ trial_case short_vector(const row_operator& op, const target& t, draw& d) {
 trial_case phases(const row_operator& op, const target& t, draw& d) {
   const int64_t n = draw_extent(d, t, 300, 5000);
   trial_case c = op.make_case(t, 1, n, make_recipe("uniform", {d.seed(), -20, 20}), 0);
-  c.find("x")->offset = d.index() % 4;
-  c.find("y")->offset = d.index() / 4 % 4;
+  misalign(c, d.index());
   return c;
 }
 

@@ -28,6 +28,9 @@ def value(name, usual, *words):
 APART = ("ldx", "given['x'].shape[0] > 1 and given['x'].strides[0] > given['x'].shape[1]", ["ldx>cols", "y beside x"])
 EMPTY = ("empty", "0 in given['x'].shape", ["cols<1", "rows<1"])
 NO_COLS = ("no_cols", "given['x'].shape[1] == 0", ["cols<1"])
+# A kernel with vector loads.
+MISALIGNED = ("misaligned", "numpy.asarray(given['x']).ctypes.data % 16", ["x misaligned"])
+UNEVEN = ("uneven", "given['x'].strides[0] % 4", ["ldx%4"])
 SHORT = ("short", "given['x'].shape[1] < 4", ["cols<"])
 
 # Of each operator, what a call may have beyond the plain one.
@@ -35,11 +38,11 @@ FEATURES = {
     "softmax": [value("index", None)],
     "log_softmax": [APART, EMPTY, SHORT],
     "logsumexp": [APART, EMPTY, SHORT],
-    "argmax": [APART, EMPTY, NO_COLS, SHORT],
+    "argmax": [APART, EMPTY, NO_COLS, SHORT, MISALIGNED, UNEVEN],
     "reduce": [value("op", 0, "op!=0", "op=1", "op=2")],
     "scan": [value("kind", 0, "kind!=0", "kind=1")],
     "argsort": [value("order", 0, "order!=0", "order=1")],
-    "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1")],
+    "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1"), MISALIGNED],
     "matmul": [
         value("bias", None),
         value("c_in", None, "c_in", "beta!=0"),

@@ -136,5 +136,26 @@ TEST(rows_beside, may_be_lacked_as_gaps_may_be) {
   }
 }
 
+TEST(alignment, of_addresses_and_rows_may_be_lacked) {
+  struct lack {
+    const char* text;
+    int64_t offset, ld;  // of x in the case without it
+  };
+  for (const auto& [text, offset, ld] :
+       {lack{"x misaligned 16", 0, 39}, lack{"x misaligned 8", 2, 39}, lack{"ldx%4", 2, 40}}) {
+    trial_case c = parse_case_line("v1 softmax/misalignment x=f32[3x37] ld=39 offset=2 fill=randn(5) | y=f32[3x37] |");
+    const offer lacks_it = parse_offer("softmax", text);
+    EXPECT_EQ(text_of(lacks_it), text);
+    std::vector<std::string> taken;
+    EXPECT_TRUE(bring_within(lacks_it, c, taken)) << text;
+    EXPECT_EQ(c.at("x").offset, offset) << text;
+    EXPECT_EQ(c.at("x").ld, ld) << text;
+  }
+  const offer lacks_it = parse_offer("softmax", "y misaligned 16");
+  trial_case beside =
+      parse_case_line("v1 softmax/interleaved-rows x=f32[3x37] ld=80 fill=randn(5) | y=f32[3x37] ld=80 beside=x |");
+  EXPECT_NE(lacks_it.missing(beside), nullptr) << "y begins behind 37 elements of x";
+}
+
 }  // namespace
 }  // namespace warpcheck::engine

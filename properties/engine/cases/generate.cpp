@@ -37,12 +37,27 @@ bool fits(const trial_case& c, const target& t) {
   });
 }
 
-// Reduces the case to what the candidate offers; returns false if it is no case of the property then.
-bool is_offered(const property& p, const target& t, trial_case& c) {
-  if (t.offered.is_everything()) return true;
-  std::vector<std::string> taken;
-  if (!bring_within(t.offered, c, taken)) return false;
+// Reduces the case to the offer, and adds the traits that it loses to `taken`; returns false if it is no case of the
+// property then.
+bool is_offered(const property& p, const offer& o, trial_case& c, std::vector<std::string>& taken) {
+  if (!bring_within(o, c, taken)) return false;
   return taken.empty() || !p.holds || p.holds(c);
+}
+
+// Returns the lacked traits that keep the case from being one of the property: those of which one more would be enough,
+// if there are any, or else all that it loses.
+std::set<std::string> missing_of(const property& p, const offer& o, const trial_case& c) {
+  std::vector<std::string> taken;
+  std::set<std::string> enough;
+  trial_case reduced = c;
+  if (!is_offered(p, o, reduced, taken))
+    for (const trait_set& traits : o.lacks) {
+      offer more = o;
+      std::erase(more.lacks, traits);
+      trial_case other = c;
+      if (std::vector<std::string> lost; is_offered(p, more, other, lost)) enough.insert(text_of(traits));
+    }
+  return enough.empty() ? std::set<std::string>(taken.begin(), taken.end()) : enough;
 }
 
 // Launches some cases in another way than usual; the circumstances of a run must not change a bit.
@@ -88,7 +103,8 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
   for (int64_t k = 0; k < k_most_draws; ++k) {
     trial_case c =
         cases(p, t, index + k)(rc::Random(k == 0 ? key : hash64(key, static_cast<uint64_t>(k))), 100).value();
-    if (fits(c, t) && is_offered(p, t, c)) return c;
+    std::vector<std::string> taken;
+    if (fits(c, t) && is_offered(p, t.offered, c, taken)) return c;
   }
   throw no_case_fits(fmt::format("{}/{}: no case was found with inputs of at most {} x {}, and within the offer", p.op,
                                  p.name, t.max_rows, t.max_cols));
@@ -98,10 +114,8 @@ std::string missing_trait(const property& p, const target& t, uint64_t seed) {
   constexpr int64_t k_draws = 8;
   std::set<std::string> always, ever;
   for (int64_t i = 0; i < k_draws; ++i) {
-    std::vector<std::string> taken;
-    trial_case c = cases(p, t, i)(rc::Random(hash64(seed, static_cast<uint64_t>(i))), 100).value();
-    bring_within(t.offered, c, taken);
-    const std::set<std::string> here(taken.begin(), taken.end());
+    const trial_case c = cases(p, t, i)(rc::Random(hash64(seed, static_cast<uint64_t>(i))), 100).value();
+    const std::set<std::string> here = missing_of(p, t.offered, c);
     if (i == 0) always = here;
     ever.insert(here.begin(), here.end());
     std::erase_if(always, [&](const std::string& text) { return here.count(text) == 0; });

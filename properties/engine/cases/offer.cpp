@@ -23,6 +23,8 @@ namespace {
 // An integer scalar of this few values has one trait for each value.
 constexpr double k_few_values = 16;
 constexpr std::string_view k_beside = " beside ", k_same = " same ";  // between the names of two tensors
+constexpr std::string_view k_misaligned = " misaligned ";
+constexpr int64_t k_full_alignment = 256;  // bytes or elements: of a tensor without an offset
 
 bool has_few_values(const scalar_info& s) {
   return s.is_passed && (!s.names.empty() || (s.is_integer && s.most - s.least < k_few_values));
@@ -44,6 +46,15 @@ bool is_value(const scalar_info& s, const trial_case& c, const std::string& valu
 }
 
 bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
+
+// Returns the distance of the tensor's address from a fully aligned one, in bytes.
+int64_t misalignment_of(const trial_case& c, const tensor_spec& t) {
+  const tensor_spec* const host = t.beside.empty() ? nullptr : c.find(t.beside);
+  return (host ? host->offset + host->cols() : t.offset) * static_cast<int64_t>(size_of(t.type));
+}
+
+// True if the tensor has elements at the address and the distance between rows that the call passes.
+bool has_layout(const tensor_spec& t) { return t.elements() > 0 && !t.is_workspace(); }
 
 // True if the call has the tensor, even without elements if the case's sizes are 0.
 bool is_listed(const trial_case& c, const std::string& name) {
@@ -71,6 +82,8 @@ std::string text_of(const trait& t) {
     case trait::more: return fmt::format("{}>{}", t.name, t.size);
     case trait::fewer: return fmt::format("{}<{}", t.name, t.size);
     case trait::not_multiple: return fmt::format("{}%{}", t.name, t.size);
+    case trait::misaligned: return fmt::format("{}{}{}", t.name, k_misaligned, t.size);
+    case trait::uneven: return fmt::format("ld{}%{}", t.name, t.size);
   }
   return "";
 }
@@ -94,6 +107,21 @@ void close_gap(trial_case& c, const std::string& tensor) {
   move_apart(c, owner);
   set_layout(c, owner, c.at(owner).cols(), c.at(owner).offset);
 }
+
+void move_to(trial_case& c, const std::string& tensor, int64_t bytes) {
+  if (!c.at(tensor).beside.empty()) move_apart(c, tensor);
+  const std::string owner = owner_of(c, tensor);
+  const tensor_spec& t = c.at(owner);
+  set_layout(c, owner, t.ld, bytes / static_cast<int64_t>(size_of(t.type)));
+}
+
+void spread(trial_case& c, const std::string& tensor, int64_t ld) {
+  const tensor_spec& t = c.at(tensor);
+  const std::string owner = t.beside.empty() ? owner_of(c, tensor) : t.beside;
+  set_layout(c, owner, ld, c.at(owner).offset);
+}
+
+int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 void leave_out(const description& d, trial_case& c, const std::string& name) {
   for (const tensor_spec& t : c.tensors)
@@ -155,6 +183,8 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
       const int64_t size = extent_size(c, t.name);
       return {resized(c, {t.name}, (size / t.size + 1) * t.size), resized(c, {t.name}, size / t.size * t.size)};
     }
+    case trait::misaligned: move_to(other, t.name, 0); break;
+    case trait::uneven: spread(other, t.name, rounded_up(c.at(t.name).ld, t.size)); break;
   }
   return {std::move(other)};
 }
@@ -193,7 +223,9 @@ bool is_trait(const description& d, const trait& t) {
     case trait::unequal: return find_value(d, t.name, t.value);
     case trait::typed: return tensor && dtype_from_name(t.value);
     case trait::apart:
-    case trait::distant: return tensor;
+    case trait::distant:
+    case trait::misaligned:
+    case trait::uneven: return tensor;
     case trait::among:
     case trait::same: return tensor && find_tensor(d, t.value);
     case trait::more:
@@ -216,6 +248,10 @@ trait parse_trait(std::string_view text) {
   } else if (text.find(k_same) != std::string_view::npos) {
     t.kind = trait::same;
     std::tie(t.name, t.value) = split(k_same);
+  } else if (text.find(k_misaligned) != std::string_view::npos) {
+    const auto [tensor, bytes] = split(k_misaligned);
+    t.kind = trait::misaligned;
+    if (is_number(bytes, t.size)) t.name = tensor;
   } else if (text.find("!=") != std::string_view::npos) {
     t.kind = trait::unequal;
     std::tie(t.name, t.value) = split("!=");
@@ -226,8 +262,8 @@ trait parse_trait(std::string_view text) {
     t.kind = trait::typed;
     std::tie(t.name, t.value) = split(":");
   } else if (const auto [of, modulus] = split("%"); is_number(modulus, t.size)) {
-    t.kind = trait::not_multiple;
-    t.name = of;
+    t.kind = of.starts_with("ld") ? trait::uneven : trait::not_multiple;
+    t.name = of.starts_with("ld") ? of.substr(2) : of;
   } else if (const auto [small, least] = split("<"); is_number(least, t.size)) {
     t.kind = trait::fewer;
     t.name = small;
@@ -263,8 +299,8 @@ trait_set parse_traits(std::string_view op, std::string_view text) {
     if (!d || !is_trait(*d, traits.back()))
       throw usage_error(fmt::format(
           "offer: '{}' is nothing that a candidate of {} can lack; allowed are TENSOR, SCALAR=VALUE, SCALAR!=VALUE, "
-          "TENSOR:TYPE, ldTENSOR>cols, TENSOR beside TENSOR, TENSOR same TENSOR, EXTENT>SIZE, "
-          "EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
+          "TENSOR:TYPE, ldTENSOR>cols, ldTENSOR%NUMBER, TENSOR misaligned BYTES, TENSOR beside TENSOR, "
+          "TENSOR same TENSOR, EXTENT>SIZE, EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
           part, op, op));
   }
   return traits;
@@ -325,6 +361,14 @@ bool has(const trial_case& c, const trait& t) {
     case trait::more: return extent_size(c, t.name) > t.size;
     case trait::fewer: return extent_size(c, t.name) < t.size;
     case trait::not_multiple: return extent_size(c, t.name) % t.size != 0;
+    case trait::misaligned: {
+      const tensor_spec* const tensor = c.find(t.name);
+      return tensor && has_layout(*tensor) && misalignment_of(c, *tensor) % t.size != 0;
+    }
+    case trait::uneven: {
+      const tensor_spec* const tensor = c.find(t.name);
+      return tensor && has_layout(*tensor) && tensor->shape.size() > 1 && tensor->ld % t.size != 0;
+    }
   }
   return false;
 }
@@ -356,6 +400,30 @@ std::vector<trait> traits_of(const trial_case& c) {
     if (&t != c.tensors.data() && form->find(t.name)->types.size() > 1 && t.elements() > 0)
       found.push_back({trait::typed, t.name, std::string(name_of(t.type)), 0});
   return found;
+}
+
+std::vector<trait> alignments_of(const trial_case& c) {
+  std::vector<trait> found;
+  for (const trait::kind_type kind : {trait::misaligned, trait::uneven})
+    for (const tensor_spec& t : c.tensors)
+      if (trait one{kind, t.name, "", k_full_alignment}; has(c, one)) found.push_back(std::move(one));
+  return found;
+}
+
+int64_t least_alignment(const trial_case& c, const trait& t,
+                        const std::function<bool(const trial_case&)>& is_answered) {
+  const tensor_spec& tensor = c.at(t.name);
+  const bool is_address = t.kind == trait::misaligned;
+  for (int64_t n = is_address ? 2 * static_cast<int64_t>(size_of(tensor.type)) : 2; n < t.size; n *= 2) {
+    trial_case other = c;
+    if (is_address)
+      move_to(other, t.name, n);
+    else
+      spread(other, t.name, n * (rounded_up(tensor.ld, n) / n | 1));
+    settle(*find_description(c.op), other);
+    if (is_case(*find_description(c.op), other) && is_answered(other)) return n;
+  }
+  return t.size;
 }
 
 std::vector<trial_case> without(const trial_case& c, const trait& t) {

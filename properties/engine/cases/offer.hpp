@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,22 +19,24 @@ inline constexpr std::string_view k_needs = "needs ";
 // Something that a call may have and a candidate may lack. Its text is in quotes.
 struct trait {
   enum kind_type : uint8_t {
-    present,      // "bias": the optional tensor is there
-    equal,        // "ta=yes": the scalar has this value
-    unequal,      // "alpha!=1": the scalar has any other value
-    typed,        // "c:f16": the tensor has this element type
-    apart,        // "ldx>cols": gaps between the tensor's rows
-    among,        // "y beside x": rows of one tensor in the gaps of another
-    same,         // "b same a": two inputs are one memory
-    distant,      // "ldx>2147483647": rows further apart than this
-    more,         // "cols>1024": the extent is larger
-    fewer,        // "cols<1": the extent is smaller
-    not_multiple  // "cols%4": the extent is no multiple
+    present,       // "bias": the optional tensor is there
+    equal,         // "ta=yes": the scalar has this value
+    unequal,       // "alpha!=1": the scalar has any other value
+    typed,         // "c:f16": the tensor has this element type
+    apart,         // "ldx>cols": gaps between the tensor's rows
+    among,         // "y beside x": rows of one tensor in the gaps of another
+    same,          // "b same a": two inputs are one memory
+    distant,       // "ldx>2147483647": rows further apart than this
+    more,          // "cols>1024": the extent is larger
+    fewer,         // "cols<1": the extent is smaller
+    not_multiple,  // "cols%4": the extent is no multiple
+    misaligned,    // "x misaligned 16": the tensor's address is no multiple of so many bytes
+    uneven         // "ldx%4": the distance between the tensor's rows is no multiple of so many elements
   };
   kind_type kind = present;
   std::string name;   // of the tensor, scalar or extent
   std::string value;  // equal, unequal, typed; among and same: the other tensor
-  int64_t size = 0;   // distant, more, fewer, not_multiple
+  int64_t size = 0;   // distant and the kinds after it
 
   bool operator==(const trait&) const = default;
 };
@@ -48,6 +51,11 @@ bool has(const trial_case& c, const trait& t);
 // Returns the traits of a case that a candidate may lack: optional tensors, scalars of few values, numbers other than
 // the default, element types of tensors that may have several, tensors in the memory of another one, gaps between rows.
 std::vector<trait> traits_of(const trial_case& c);
+// Returns the misaligned tensors and the uneven distances between rows, each with the largest alignment that it misses.
+std::vector<trait> alignments_of(const trial_case& c);
+// Returns the smallest power of two for which the case with exactly this alignment is answered, of a trait of
+// alignments_of(); the trait's own size if there is none below.
+int64_t least_alignment(const trial_case& c, const trait& t, const std::function<bool(const trial_case&)>& is_answered);
 // Returns the neighbouring legal cases without the trait, the simplest first.
 std::vector<trial_case> without(const trial_case& c, const trait& t);
 

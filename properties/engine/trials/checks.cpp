@@ -17,6 +17,15 @@ void draw_gaps_and_offsets(draw& d, trial_case& c) {
   }
 }
 
+void misalign(trial_case& c, int64_t index) {
+  for (tensor_spec& s : c.tensors) s.offset = (s.is_input ? index : index / 4) % 4;
+  if (!is_misaligned(c)) c.tensors.front().offset = 4;
+}
+
+bool is_misaligned(const trial_case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.offset != 0; });
+}
+
 void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,
                        int64_t but_row) {
   for (const auto& [name, a] : before.tensors) {

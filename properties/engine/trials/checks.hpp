@@ -19,6 +19,10 @@ using judge_outputs = std::function<void(trial&, const run_result&)>;
 
 // Draws gaps between the rows of matrices, and offsets, for some of the tensors.
 void draw_gaps_and_offsets(draw& d, trial_case& c);
+// Gives inputs and outputs one of sixteen combinations of offsets; none leaves all tensors without an offset.
+void misalign(trial_case& c, int64_t index);
+// True if a tensor has an offset.
+bool is_misaligned(const trial_case& c);
 
 // Requires the bits of `before` in `after`; `why` completes "x[1,2] changes from a to b ...". Ignores row `but_row` of
 // the first dimension.

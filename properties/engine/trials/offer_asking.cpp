@@ -294,12 +294,41 @@ class inquiry {
         needed.push_back(t);
     }
     std::erase_if(needed, [&](const trait& t) { return !has(c, t); });
+    add_alignments(c, needed);
     if (!needed.empty()) return needed;
     // This is the plainest case, so one of its usual values is not offered.
     for (const trait& t : traits_of(c))
       for (const trial_case& other : offered_without(c, t))
         if (!is_refused(other)) return {t};
     return {};
+  }
+
+  // Adds the alignments of which any one keeps the case from being answered. They come first, because a case with an
+  // alignment is closer to the drawn one than a case without gaps between rows.
+  void add_alignments(trial_case& c, trait_set& needed) const {
+    trial_case even = c;
+    trait_set found;
+    for (const trait& t : alignments_of(c)) {
+      if (!has(even, t)) continue;
+      const std::vector<trial_case> others = offered_without(even, t);
+      if (others.empty()) continue;
+      if (is_refused(others.front()))
+        even = others.front();
+      else
+        found.push_back(t);
+    }
+    std::erase_if(found, [&](const trait& t) { return !has(even, t); });
+    if (found.empty()) return;
+    c = std::move(even);
+    for (trait& t : found) t.size = least_alignment(c, t, [&](const trial_case& other) { return !is_refused(other); });
+    // A gap is then no reason by itself, unless rows without gaps may have an uneven distance.
+    const auto is_gap = [&](const trait& gap) {
+      return gap.kind == trait::apart && std::any_of(found.begin(), found.end(), [&](const trait& t) {
+               return t.kind == trait::uneven && t.name == gap.name;
+             });
+    };
+    if (!is_answered(found)) std::erase_if(needed, is_gap);
+    needed.insert(needed.begin(), found.begin(), found.end());
   }
 
   // True if the plainest case is refused, too, once it has an extent like this; otherwise the call's contents may be
