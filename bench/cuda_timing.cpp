@@ -1,14 +1,12 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <filesystem>
+#include <cstdio>
 #include <map>
-#include <system_error>
+#include <string>
 
+#include "bench/device_lock.hpp"
 #include "bench/device_timing.hpp"
 #include "bench/limits.hpp"
 #include "bench/own_runs.hpp"
@@ -28,32 +26,24 @@ double read_floor_us(size_t bytes) {
   return bytes_of_us > 0 ? 0.75 * static_cast<double>(bytes) / bytes_of_us : 0;
 }
 
-// The file that a process locks while it uses the GPU: of several benchmarks, one is timed while the others judge.
-class gpu_lock {
- public:
-  gpu_lock() {
-    char bus_id[32] = {};
-    check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0), "cudaDeviceGetPCIBusId");
-    const std::string path = std::filesystem::temp_directory_path() / fmt::format("warpcheck-bench-{}", bus_id);
-    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);  // that of another user cannot be opened with O_CREAT
-    if (file_ < 0) file_ = open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
-    set(LOCK_EX);
-  }
-  // `operation`: LOCK_EX or LOCK_UN. The lock ends with the process.
-  void set(int operation) const {
-    while (flock(file_, operation) != 0)
-      if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "flock");
-  }
+std::string bus_id() {
+  char text[32] = {};
+  check(cudaDeviceGetPCIBusId(text, sizeof text, 0), "cudaDeviceGetPCIBusId");
+  return text;
+}
 
- private:
-  int file_ = -1;
-};
+// The lock of the GPU, which is this process's unless it yields it.
+device_lock& gpu_lock() {
+  static device_lock lock(bus_id(), [](const std::string& text) { fmt::print(stderr, "{}\n", text); });
+  static const bool is_first = (lock.take(), true);
+  static_cast<void>(is_first);
+  return lock;
+}
 
-std::shared_ptr<void> yield_gpu(const gpu_lock& lock, cudaStream_t stream) {
+std::shared_ptr<void> yield_gpu(cudaStream_t stream) {
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  lock.set(LOCK_UN);
-  return {nullptr, [&lock](void*) { lock.set(LOCK_EX); }};
+  gpu_lock().release();
+  return {nullptr, [](void*) { gpu_lock().take(); }};
 }
 
 size_t distance(void* first, void* second) {
@@ -97,12 +87,13 @@ std::optional<device_limit> limit_of_product(const engine::product_work& work, s
 }  // namespace
 
 device_timing cuda_timing(void* given) {
-  static const gpu_lock lock;
+  gpu_lock();
   const auto stream = static_cast<cudaStream_t>(given);
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
   const size_t flush_bytes = 4 * static_cast<size_t>(l2_bytes);
   device_timing timing;
+  timing.flush_bytes = flush_bytes;
   timing.allocate = [=](size_t input_bytes, size_t output_bytes) {
     const auto ring = std::make_shared<buffer_ring>(input_bytes, output_bytes, flush_bytes);
     return slots{ring->slots(),
@@ -126,7 +117,7 @@ device_timing cuda_timing(void* given) {
   timing.read_lines = read_lines;
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
-  timing.yield = [=] { return yield_gpu(lock, stream); };
+  timing.yield = [=] { return yield_gpu(stream); };
   timing.reset = [=] { reset_cache_policy(stream); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by copies() and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
@@ -134,7 +125,7 @@ device_timing cuda_timing(void* given) {
     const size_t bytes = t.of_limit();
     if (bytes == 0) return std::nullopt;
     // Most of the bytes that a selection's call reads lie outside the slots.
-    if (ring->input_bytes() < bytes)
+    if (!ring || ring->input_bytes() < bytes)
       ring = std::make_shared<buffer_ring>(bytes, t.copies() ? bytes : sizeof(uint4), flush_bytes);
     const bool exchanges = has_exchange(t);
     limit of_row;

@@ -63,6 +63,7 @@ constexpr int k_cuda_repeats = 101, k_host_repeats = 3;
 
 // Functions throw std::runtime_error if the device fails.
 struct device_timing {
+  size_t flush_bytes = 0;  // of other data after which a cache has none of a slot's
   std::function<slots(size_t input_bytes, size_t output_bytes)> allocate;
   // Reserves memory of one kind for as long as the pointer lives.
   std::function<std::shared_ptr<char>(size_t bytes)> reserve;
@@ -73,6 +74,7 @@ struct device_timing {
   std::function<void(std::byte* to, const char* from, size_t own, size_t apart, size_t lines)> read_lines;
   // Returns the microseconds of each execution; the runs take turns. i continues from call to call.
   std::function<std::vector<std::vector<double>>(const std::vector<timed_run>& runs)> in_turn;
+  turn_clock* clock = nullptr;  // of judged runs among those, if it is the device's own
   // The time below which no call can read its inputs from memory; 0: unknown.
   std::function<double(const traffic&)> floor_us;
   // Waits for all enqueued work and lets other processes time calls until the result is destroyed. Null if the device's
@@ -80,6 +82,7 @@ struct device_timing {
   std::function<std::shared_ptr<void>()> yield;
   // Undoes settings by which a callee could be faster than its calls, such as lines that persist in a cache.
   std::function<void()> reset;
+  // Slots without an owner: it has slots of its own.
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;
   std::function<std::optional<device_limit>(const engine::product_work&)> product_limit;
   // Returns the runs of an operator; `calls` of the slots outlive them.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -33,9 +34,26 @@ void read_lines(const warpcheck_device_api& api, std::byte* to, const char* from
   }
 }
 
-double us_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-}
+class host_clock : public turn_clock {
+ public:
+  explicit host_clock(const timed_run& of) : of_(of) {}
+  void begin() override { marks_.clear(); }
+  void mark() override {
+    if (!marks_.empty()) of_.wait();
+    marks_.push_back(clock::now());
+  }
+  std::vector<double> finish(double* host_us) override {
+    std::vector<double> us;
+    for (size_t i = 1; i < marks_.size(); ++i)
+      us.push_back(std::chrono::duration<double, std::micro>(marks_[i] - marks_[i - 1]).count());
+    *host_us = std::accumulate(us.begin(), us.end(), 0.0);
+    return us;
+  }
+
+ private:
+  const timed_run& of_;
+  std::vector<clock::time_point> marks_;
+};
 
 // Every execution is judged, so three are enough to use each slot.
 std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs) {
@@ -43,13 +61,17 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
   for (int i = 0; i < k_host_repeats; ++i)
     for (size_t k = 0; k < runs.size(); ++k) {
       const timed_run& each = runs[k];
+      host_clock of_host(each);
+      turn_clock& clock = each.clock ? *each.clock : of_host;
       if (each.begin) each.begin();
+      clock.begin();
       if (each.prepare) each.prepare(i);
-      const auto begin = clock::now();
+      clock.mark();
       each.run(i);
-      each.wait();
-      us[k].push_back(us_since(begin));
+      clock.mark();
       if (each.keep) each.keep(i);
+      double host_us = 0;
+      us[k].push_back(clock.finish(&host_us).front());
       if (each.end) each.end(us[k].back(), us[k].back());
     }
   return us;

@@ -25,6 +25,7 @@ void judged_turns::unless_failed(const Step& step) {
 
 timed_run judged_turns::as_run() {
   timed_run run;
+  run.clock = device_.timing.clock;
   run.run = [this](int i) {
     unless_failed([&] {
       variant_ = call_.run(callee_, i);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 
@@ -121,28 +122,52 @@ float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
   return ms * 1e3f;
 }
 
-// Returns the times of a turn's executions, each between two of the events. The execution that is judged, if any, is
-// left out: copies are part of it. The callee is called ahead of the device and cannot tell which one it is.
-std::vector<double> time_turn(cudaStream_t stream, const timed_run& of, const std::vector<cudaEvent_t>& events,
-                              size_t judged, int* execution) {
-  using clock = std::chrono::steady_clock;
-  const size_t count = events.size() - 1;
-  wait<<<1, 1, 0, stream>>>(k_head_start_cycles);
-  check(cudaEventRecord(events[0], stream), "cudaEventRecord");
+// Events of a stream, which first works for a while, so that the host can send all calls.
+class event_clock : public turn_clock {
+ public:
+  event_clock(cudaStream_t stream, size_t most) : stream_(stream), events_(most) {
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
+  }
+  ~event_clock() override {
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  void begin() override { marks_ = 0; }
+  void mark() override {
+    if (marks_ == 0) wait<<<1, 1, 0, stream_>>>(k_head_start_cycles);
+    check(cudaEventRecord(events_[marks_++], stream_), "cudaEventRecord");
+  }
+  std::vector<double> finish(double* host_us) override {
+    using clock = std::chrono::steady_clock;
+    check(cudaEventSynchronize(events_[0]), "head start");
+    const auto begin = clock::now();
+    check(cudaDeviceSynchronize(), "timed executions");  // of other streams, too
+    *host_us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+    std::vector<double> us;
+    for (size_t i = 1; i < marks_; ++i) us.push_back(elapsed_us(events_[i - 1], events_[i]));
+    return us;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<cudaEvent_t> events_;
+  size_t marks_ = 0;
+};
+
+// Returns the times of a turn's executions. The execution that is judged, if any, is left out: copies are part of it.
+// The callee is called ahead of the device and cannot tell which one it is.
+std::vector<double> time_turn(turn_clock& clock, const timed_run& of, size_t count, size_t judged, int* execution) {
+  clock.mark();
   for (size_t i = 0; i < count; ++i, ++*execution) {
     if (i == judged) of.prepare(*execution);
     of.run(*execution);
     if (i == judged) of.keep(*execution);
-    check(cudaEventRecord(events[i + 1], stream), "cudaEventRecord");
+    clock.mark();
   }
-  check(cudaEventSynchronize(events[0]), "head start");
-  const auto begin = clock::now();
-  check(cudaDeviceSynchronize(), "timed executions");  // of other streams, too
-  const double host_us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
-  std::vector<double> us;
-  for (size_t i = 0; i < count; ++i)
-    if (i != judged) us.push_back(elapsed_us(events[i], events[i + 1]));
-  if (of.end) of.end(elapsed_us(events[0], events[count]), host_us);
+  double host_us = 0;
+  std::vector<double> us = clock.finish(&host_us);
+  const double device_us = std::accumulate(us.begin(), us.end(), 0.0);
+  if (judged < us.size()) us.erase(us.begin() + static_cast<std::ptrdiff_t>(judged));
+  if (of.end) of.end(device_us, host_us);
   return us;
 }
 
@@ -155,22 +180,21 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
   const int turns = runs.size() > 1 ? 5 : 1;
   const size_t of_turn = static_cast<size_t>((repeats + turns - 1) / turns);
   std::vector<std::vector<double>> us(runs.size());
-  std::vector<cudaEvent_t> events(of_turn + 1), more(of_turn + 2);
+  event_clock events(stream, of_turn + 2);
   std::random_device random;
-  for (cudaEvent_t& event : more) check(cudaEventCreate(&event), "cudaEventCreate");
-  std::copy_n(more.begin(), events.size(), events.begin());
   static int execution = 0;
   for (int turn = 0; turn < turns; ++turn)
     for (size_t k = 0; k < runs.size(); ++k) {
       const bool is_judged = runs[k].prepare != nullptr;
+      turn_clock& clock = runs[k].clock ? *runs[k].clock : events;
       if (runs[k].begin) runs[k].begin();
+      clock.begin();
       for (int i = 0; i < k_warmup; ++i) runs[k].run(execution++);
       const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX;
-      const std::vector<double> some = time_turn(stream, runs[k], is_judged ? more : events, judged, &execution);
+      const std::vector<double> some = time_turn(clock, runs[k], of_turn + (is_judged ? 1 : 0), judged, &execution);
       us[k].insert(us[k].end(), some.begin(), some.end());
     }
   for (std::vector<double>& each : us) each.resize(static_cast<size_t>(repeats));
-  for (cudaEvent_t event : more) check(cudaEventDestroy(event), "cudaEventDestroy");
   return us;
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <list>
@@ -14,9 +13,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "bench/asked_rows.hpp"
 #include "bench/confirmation.hpp"
 #include "bench/judged_turns.hpp"
 #include "bench/peer_times.hpp"
+#include "bench/recorded_turn.hpp"
 #include "bench/statistics.hpp"
 #include "bench/timed_call.hpp"
 #include "properties/engine/error.hpp"
@@ -35,6 +36,7 @@ using namespace engine;
 constexpr int64_t k_emulated_elements = 1 << 18;
 
 constexpr const char* k_ours = "ours";  // our kernel as a peer
+constexpr const char* k_own_clock = "timed by the interpreter of the function, which no other process confirms";
 
 struct peer {
   std::string name;
@@ -69,7 +71,8 @@ struct program {
   const listed_operator* subject = nullptr;  // the candidate that is measured
   std::vector<peer> peers = {};              // includes our kernel if that is not the subject
   foreign_times foreign = {};
-  std::list<bench_device> devices = {};  // the subject's first, then those of isolated peers, or of our kernel
+  std::unique_ptr<recorded_turn> turn = {};  // of a subject that times itself
+  std::list<bench_device> devices = {};      // the subject's first, then those of isolated peers, or of our kernel
   std::vector<measurement> results = {};
   bool failed = false;
 
@@ -307,6 +310,7 @@ void print_sentences(const program& p) {
     if (p.options.device == "cuda")
       for (const auto& [name, us] : m.peers) parts.push_back(fmt::format("{} {}", times_text(us / m.us), name));
     parts.push_back(p.options.verdict.empty() ? "not verified" : p.options.verdict);
+    if (p.turn && p.options.device == "cuda") parts.push_back(k_own_clock);
     fmt::print("{}: {}\n", m.name, fmt::join(parts, "; "));
   }
 }
@@ -359,55 +363,6 @@ std::vector<const bench_row*> rows_of(const program& p) {
   return rows;
 }
 
-// Names of the workspace; a candidate allocates its own if a call has none.
-constexpr const char *k_workspace = "work", *k_workspace_extent = "work_bytes";
-
-// Parses a row that a user wrote: a size for each extent that a call can choose, and optionally a type. Everything else
-// is as in the first row of the description.
-bench_row parse_row(const description& d, const std::string& text) {
-  const bench_row& like = d.bench.rows.front();
-  bench_row row;
-  row.form = like.form;
-  row.tensors = like.tensors;
-  row.scalars = like.scalars;
-  row.fills = like.fills;
-  std::string extents;
-  for (const extent_info& e : d.extents) {
-    if (e.derived) continue;
-    if (e.name == k_workspace_extent)
-      row.tensors.erase(k_workspace);
-    else
-      extents += (extents.empty() ? "" : ", ") + e.name;
-  }
-  const auto refuse_row = [&](const std::string& problem) {
-    throw usage_error(
-        fmt::format("--row: '{}' {}; {} takes a size of each of {}, and type=f32, say", text, problem, d.op, extents));
-  };
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
-    if (equals >= end) refuse_row("is not NAME=SIZE,NAME=SIZE");
-    const std::string name = text.substr(begin, equals - begin), value = text.substr(equals + 1, end - equals - 1);
-    begin = end + 1;
-    int64_t size = -1;
-    if (name == "type") {
-      const std::optional<dtype> type = dtype_from_name(value);
-      if (!type) refuse_row(fmt::format("names the type '{}'", value));
-      row.type = *type;
-      continue;
-    }
-    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || size < 1)
-      refuse_row(fmt::format("has '{}', must be at least 1", value));
-    const extent_info* const extent = d.find(name);
-    if (extent == nullptr || extent->derived) refuse_row(fmt::format("names '{}'", name));
-    row.of[name] = size;
-  }
-  for (const extent_info& e : d.extents)
-    if (!e.derived && e.name != k_workspace_extent && !row.of.contains(e.name))
-      refuse_row(fmt::format("has no size of {}", e.name));
-  return row;
-}
-
 // Returns the device of a candidate: one for all candidates in this process, and one for each in a process of its own.
 const bench_device& device_of(program& p, const listed_operator& op, const warpcheck_device_api& api) {
   for (const bench_device& known : p.devices)
@@ -439,12 +394,27 @@ std::pair<std::string, candidate> open_peer(const program& p, const std::string&
   return {shown, open_candidate(name, p.described.op, p.options.device)};
 }
 
+// A Python function's calls run in its interpreter; on a GPU everything else runs in this process, on another device.
+void open_recorded(program& p, const candidate& subject) {
+  p.turn = recorded_turn::of(builtin_library("python"), *subject.op, *subject.api);
+  device_timing others = host_timing(*subject.api);
+  if (subject.op->device == WARPCHECK_DEVICE_CUDA) {
+    const candidate ours = open_candidate("builtin", k_known_operator, p.options.device);
+    others = device_of(p, *ours.op, *ours.api).timing;
+  }
+  p.subject = &p.turn->op();
+  p.devices.push_front({*subject.api, dl_device(*subject.op), nullptr, p.turn->timing(others)});
+}
+
 void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
   keep_cuda_in_process();  // where the events are that time it
   const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
   p.subject = subject.op;
-  device_of(p, *subject.op, *subject.api);
+  if (p.options.candidate.starts_with("python:"))
+    open_recorded(p, subject);
+  else
+    device_of(p, *subject.op, *subject.api);
   // There is no built-in kernel for a formula.
   if (!p.measures_ours() && kind != WARPCHECK_DEVICE_CPU && p.described.formula.empty())
     p.peers.push_back(make_peer(p, k_ours, open_candidate("builtin", p.described.op, p.options.device)));
@@ -464,6 +434,7 @@ int run_all(program& p, bool only_lists) {
     if (!p.measures_ours()) {
       benchmark::AddCustomContext("candidate", p.options.candidate);
       benchmark::AddCustomContext("verdict", p.options.verdict.empty() ? "not verified" : p.options.verdict);
+      if (p.turn && p.options.device == "cuda") benchmark::AddCustomContext("clock", k_own_clock);
     }
   }
   const std::vector<const bench_row*> rows = rows_of(p);
@@ -525,16 +496,6 @@ int confirm_all(program& p) {
       are_confirmed = confirm_row(p.described, *row, claims->second, kernels, known) && are_confirmed;
   }
   return are_confirmed ? 0 : 1;
-}
-
-std::vector<bench_row> rows_asked(const operator_bench_options& options, const description& d) {
-  if (options.rows.empty()) return d.bench.rows;
-  std::vector<bench_row> rows;
-  for (const std::string& text : options.rows) {
-    rows.push_back(parse_row(d, text));
-    if (options.fills) rows.back().fills = options.fills(rows.back().of);
-  }
-  return rows;
 }
 
 }  // namespace

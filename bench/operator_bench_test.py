@@ -14,6 +14,29 @@ KNOWN_BAD = pathlib.Path(os.environ.get("WARPCHECK_KNOWN_BAD", ""))
 BASELINES = pathlib.Path(__file__).resolve().parent / "baselines"
 NUMPY = BASELINES.parents[1] / "docs" / "bring_your_own" / "operators_numpy.py"
 WRONG_PEER = os.environ["WARPCHECK_WRONG_PEER"]
+# Works for the first call with a pointer, or for the calls before the turns.
+FUNCTIONS = f"""
+import sys
+
+sys.path.append({str(NUMPY.parent)!r})
+from operators_numpy import softmax
+
+seen, calls = set(), []
+
+def cached(x, y):
+    if y.data not in seen: softmax(x, y)
+    seen.add(y.data)
+
+def tires(x, y):
+    calls.append(1)
+    if len(calls) > 3: raise RuntimeError("call four")
+    softmax(x, y)
+
+def leaves(x, y):
+    calls.append(1)
+    if len(calls) > 3: sys.exit(3)
+    softmax(x, y)
+"""
 OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort histogram best_split matmul gru".split()
 SMALL = "--benchmark_filter=f32/8192x32/i"  # 1 MB
 
@@ -126,6 +149,18 @@ class OperatorBench(unittest.TestCase):
         r = self.expect(0, "softmax/f32/64x32: not verified", "softmax", *function, "--unverified", "--row",
                         "rows=64,cols=32")
         self.assertNotIn("peer:", r.stdout)
+
+    def test_calls_of_a_python_function_are_judged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "functions.py"
+            file.write_text(FUNCTIONS)
+            for name, reason in (
+                ("cached", "a timed call wrote nothing into slot"),
+                ("tires", "RuntimeError: call four"),
+                ("leaves", "the candidate ended the process that measures it (exit code 3)"),
+            ):
+                function = ["--python", f"{file}:{name}", "--interpreter", sys.executable, "--device", "cpu"]
+                self.expect(1, reason, "softmax", *function, "--unverified", "--row", "rows=64,cols=32")
 
     def test_mistakes_are_one_sentence(self):
         self.expect(2, "operator: 'nothing' is unknown", "nothing")

@@ -2,13 +2,27 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 namespace warpcheck::bench {
+
+// Takes the time of the executions of a turn: of those between the first mark and the last one.
+class turn_clock {
+ public:
+  virtual ~turn_clock() = default;
+  // Begins a turn; the executions before its first mark do not count.
+  virtual void begin() = 0;
+  virtual void mark() = 0;
+  // Waits for all executions. Returns the us between each mark and the next one by the device's clock; `host_us` gets
+  // the time of all by the host's.
+  virtual std::vector<double> finish(double* host_us) = 0;
+};
 
 // A callee that takes turns. A judged run has all functions: in each turn one more execution, at a place drawn at
 // random, is not timed but prepared, copied and judged, and the callee cannot distinguish it from the timed ones.
 struct timed_run {
   std::function<void(int i)> run;
+  turn_clock* clock = nullptr;                   // null: events of the stream of the turns
   std::function<void()> wait = nullptr;          // waits for the runs, if the turns have no common stream
   std::function<void()> begin = nullptr;         // called before a turn, while the device is idle
   std::function<void(int i)> prepare = nullptr;  // enqueues the inputs of execution i, and an empty output

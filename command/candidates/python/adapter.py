@@ -22,6 +22,8 @@ import sys
 import threading
 import traceback
 
+from gpu import WHOLE, CudaError, Gpu, GpuClock, HostClock, HostMemory, Mirror
+
 OK, INVALID_ARGUMENT, DEVICE_ERROR, UNSUPPORTED, INTERNAL_ERROR = range(5)
 DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32", "i8", "e4m3", "e5m2")
 # Types that NumPy lacks, with their bits. Codes of DLPack: kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLFloat8_e4m3fn,
@@ -156,68 +158,13 @@ class Tensor:
         return self._interface(CUDA)
 
 
-class CudaError(Exception):
-    pass
-
-
-class Location(ctypes.Structure):  # CUmemLocation
-    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
-
-
-class Allocation(ctypes.Structure):  # CUmemAllocationProp
-    _fields_ = [
-        ("type", ctypes.c_int),
-        ("handles", ctypes.c_int),
-        ("location", Location),
-        ("security", ctypes.c_void_p),
-        ("flags", ctypes.c_uint8 * 8),
-    ]
-
-
-class Access(ctypes.Structure):  # CUmemAccessDesc
-    _fields_ = [("location", Location), ("flags", ctypes.c_int)]
-
-
-ON_DEVICE_0 = Location(1, 0)
-PINNED = Allocation(type=1, location=ON_DEVICE_0)
-READ_AND_WRITE = Access(ON_DEVICE_0, 3)
-
-
-class Gpu:
-    """Copies of shared memory on the GPU, in the primary context, which PyTorch, CuPy and Triton use, too."""
-
-    def __init__(self):
-        try:
-            self.driver = ctypes.CDLL("libcuda.so.1")
-        except OSError as e:
-            raise CudaError(f"the CUDA driver does not load: {e}") from None
-        device, self.context, granule = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t()
-        self.ask("cuInit", ctypes.c_uint(0))
-        self.ask("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
-        self.ask("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
-        self.ask("cuMemGetAllocationGranularity", ctypes.byref(granule), ctypes.byref(PINNED), ctypes.c_int(0))
-        self.granule = granule.value
-
-    def ask(self, function, *arguments):
-        code = getattr(self.driver, function)(*arguments)
-        if code != 0:
-            raise CudaError(f"{function} returned {code}")
-
-    def enter(self):
-        self.ask("cuCtxSetCurrent", self.context)
-
-    def wait(self):
-        self.ask("cuCtxSynchronize")
-
-
-WHOLE = 256 << 20  # bytes of a block up to which all of it is copied
 MOST_RESERVES = 4  # of forward passes that no backward pass has followed yet
 MARGIN = 8192  # bytes that are copied beside rows which lie far apart: at least a guard
 
 
 def pieces_of(block, size, tensors):
-    """The bytes of a block, (begin, end), that hold what the tensors in it do, with what lies beside."""
-    if size <= WHOLE:
+    """The bytes of a block, (begin, end), that hold what the tensors in it do, with what lies beside; None: all."""
+    if size <= WHOLE or tensors is None:
         return [(0, size)]
     list_ = [(0, MARGIN), (size - MARGIN, size)]
     for t in tensors:
@@ -237,48 +184,6 @@ def pieces_of(block, size, tensors):
         else:
             pieces.append((begin, end))
     return pieces
-
-
-class Mirror:
-    """A block of shared memory on the GPU. Only the pieces of it have memory there, so that an access elsewhere in a
-    block whose rows lie far apart is a fault."""
-
-    def __init__(self, gpu, address, size, pieces):
-        self.gpu, self.address, self.pieces, self.handles = gpu, address, pieces, []
-        self.size, at = -(-size // gpu.granule) * gpu.granule, ctypes.c_uint64()
-        if size <= WHOLE:
-            gpu.ask("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
-        else:
-            gpu.ask("cuMemAddressReserve", ctypes.byref(at), ctypes.c_size_t(self.size), *[ctypes.c_uint64(0)] * 3)
-            for i in sorted({i for b, e in pieces for i in range(b // gpu.granule, -(-e // gpu.granule))}):
-                self.map(at.value + i * gpu.granule)
-        self.at = at.value
-        for begin, end in pieces:
-            gpu.ask("cuMemcpyHtoD_v2", *self.ends(begin)[::-1], ctypes.c_size_t(end - begin))
-
-    def ends(self, begin):
-        return ctypes.c_void_p(self.address + begin), ctypes.c_uint64(self.at + begin)
-
-    def map(self, at):
-        handle, granule = ctypes.c_uint64(), ctypes.c_size_t(self.gpu.granule)
-        self.gpu.ask("cuMemCreate", ctypes.byref(handle), granule, ctypes.byref(PINNED), ctypes.c_uint64(0))
-        self.gpu.ask("cuMemMap", ctypes.c_uint64(at), granule, ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
-        self.gpu.ask("cuMemSetAccess", ctypes.c_uint64(at), granule, ctypes.byref(READ_AND_WRITE), ctypes.c_size_t(1))
-        self.handles.append((at, handle))
-
-    def copy_back(self):
-        for begin, end in self.pieces:
-            host, device = self.ends(begin)
-            self.gpu.ask("cuMemcpyDtoH_v2", host, device, ctypes.c_size_t(end - begin))
-
-    def release(self):
-        if not self.handles:
-            self.gpu.ask("cuMemFree_v2", ctypes.c_uint64(self.at))
-            return
-        for at, handle in self.handles:
-            self.gpu.ask("cuMemUnmap", ctypes.c_uint64(at), ctypes.c_size_t(self.gpu.granule))
-            self.gpu.ask("cuMemRelease", handle)
-        self.gpu.ask("cuMemAddressFree", ctypes.c_uint64(self.at), ctypes.c_size_t(self.size))
 
 
 class Wrong(Exception):
@@ -412,6 +317,29 @@ def fits(function):
     raise Wrong(f"python: {misfit(function, mandatory)}")
 
 
+class Misfit(Exception):
+    """The function cannot be called with the tensors of a call."""
+
+
+class Unsupported(Exception):
+    """The function does not take a tensor or a scalar of a call."""
+
+
+def blocks_of(request):
+    """The blocks of shared memory that a request names, each with its size and the tensors in it, of which it then
+    needs nothing else; a block of a turn is needed as a whole."""
+    if "steps" not in request:
+        there = [t for t in request["tensors"] if "at" in t and t["size"] > 0]
+        sizes = {t["block"]: t["size"] for t in there}
+        return [(block, size, [t for t in there if t["block"] == block]) for block, size in sizes.items()]
+    places = [p for s in request["steps"] for p in (s.get("to"), s.get("from"), *(s.get("call") or NO_CALL)["tensors"])]
+    sizes = {p["block"]: p["size"] for p in places if p and "at" in p and p["size"] > 0}
+    return [(block, size, None) for block, size in sizes.items()]
+
+
+NO_CALL = {"tensors": []}
+
+
 class Server:
     def __init__(self, path, function, device, channel, memory):
         self.path, self.function, self.channel = path, function, channel
@@ -422,26 +350,23 @@ class Server:
         self.reserves = {}  # what forward passes returned, by number, in their order
 
     def run(self):
-        with self.channel.makefile("rwb") as lines:
+        with self.channel.makefile("rb") as lines:
             for line in lines:
-                status, message = self.answer(json.loads(line))
-                lines.write(json.dumps({"status": status, "message": message}).encode() + b"\n")
-                lines.flush()
+                self.say(self.answer(json.loads(line)))
 
-    def answer(self, call):
+    def say(self, what):
+        self.channel.sendall(json.dumps(what).encode() + b"\n")
+
+    def answer(self, request):
         if self.device == CPU:
-            return self.call(call, {})
+            return self.perform(request, {})
         mirrors = {}
         try:
             self.gpu = self.gpu or Gpu()
             self.gpu.enter()
-            there = [t for t in call["tensors"] if "at" in t and t["size"] > 0]
-            for t in there:
-                if t["block"] not in mirrors:
-                    block, size = t["block"], t["size"]
-                    inside = [u for u in there if u["block"] == block]
-                    mirrors[block] = Mirror(self.gpu, self.base + block, size, pieces_of(block, size, inside))
-            result = self.call(call, mirrors)
+            for block, size, inside in blocks_of(request):
+                mirrors[block] = Mirror(self.gpu, self.base + block, size, pieces_of(block, size, inside))
+            result = self.perform(request, mirrors)
             self.gpu.enter()
             self.gpu.wait()
             for mirror in mirrors.values():
@@ -450,15 +375,43 @@ class Server:
                 mirror.release()
             return result
         except CudaError as e:
-            return DEVICE_ERROR, str(e)
+            return {"status": DEVICE_ERROR, "message": str(e), "us": []}
+
+    def perform(self, request, mirrors):
+        if "steps" in request:
+            return self.turn(request["steps"], mirrors)
+        status, message = self.call(request, mirrors)
+        return {"status": status, "message": message}
 
     def call(self, call, mirrors):
+        try:
+            self.prepared(call, mirrors)()
+        except Unsupported as e:
+            return UNSUPPORTED, str(e)
+        except NotImplementedError as e:
+            return UNSUPPORTED, sentence(e, self.path)
+        except ValueError as e:
+            return INVALID_ARGUMENT, sentence(e, self.path)
+        except CudaError:
+            raise
+        except Misfit as e:
+            return INTERNAL_ERROR, str(e)
+        except Exception as e:
+            return INTERNAL_ERROR, sentence(e, self.path)
+        return OK, ""
+
+    def address(self, place, mirrors):
+        """A place in the shared memory, or its copy on the GPU, which a tensor without elements has not."""
+        mirror = mirrors.get(place["block"])
+        return mirror.at + place["at"] - place["block"] if mirror else self.base + place["at"]
+
+    def prepared(self, call, mirrors):
+        """A function without parameters that makes the call."""
+
         def tensor(t):
             if "at" not in t:  # not there
                 return None
-            mirror = mirrors.get(t["block"])  # none: on the CPU, or of a tensor without elements
-            data = mirror.at + t["at"] - t["block"] if mirror else self.base + t["at"]
-            return Tensor(t["name"], data, t["dtype"], t["shape"], t["strides"], self.device)
+            return Tensor(t["name"], self.address(t, mirrors), t["dtype"], t["shape"], t["strides"], self.device)
 
         tensors = {t["name"]: tensor(t) for t in call["tensors"]}
         optional = [t["name"] for t in call["tensors"] if t["optional"]]
@@ -466,26 +419,44 @@ class Server:
         scalars = {n: float(v) if isinstance(v, str) else v for n, v in call["scalars"].items()}
         positional, named, left_out = arguments(self.function, tensors, optional, scalars)
         if positional is None:
-            return INTERNAL_ERROR, misfit(self.function, [n for n in tensors if n not in optional])
+            raise Misfit(misfit(self.function, [n for n in tensors if n not in optional]))
         missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n != "work"]
         for scalar in call["unusual"]:
             if scalar["name"] in left_out and scalar["of"] not in left_out:
                 missed.append(f"{scalar['name']}, which is {scalars[scalar['name']]}")
         if missed:
-            return UNSUPPORTED, f"the function takes no {'; no '.join(missed)}"
-        try:
-            if call["reserve"] is None:
-                self.function(*positional, **named)
-            else:
-                self.call_with_reserve(call["reserve"], positional, named)
-        except NotImplementedError as e:
-            return UNSUPPORTED, sentence(e, self.path)
-        except ValueError as e:
-            return INVALID_ARGUMENT, sentence(e, self.path)
-        except Exception as e:
-            return INTERNAL_ERROR, sentence(e, self.path)
-        return OK, ""
+            raise Unsupported(f"the function takes no {'; no '.join(missed)}")
+        if call["reserve"] is None:
+            return lambda: self.function(*positional, **named)
+        return lambda: self.call_with_reserve(call["reserve"], positional, named)
 
+    def turn(self, steps, mirrors):
+        """Makes the steps of abi/candidate_turn.h: calls, writes, and marks (neither), between which time is taken. Two
+        lines say when the timed calls begin and end, for another clock."""
+        clock = GpuClock(self.gpu) if self.device == CUDA else HostClock()
+        memory = self.gpu or HostMemory()
+        try:
+            made = [self.prepared(s["call"], mirrors) if s.get("call") else None for s in steps]
+            for step, call in zip(steps, made):
+                if call:
+                    call()
+                elif "to" in step:
+                    to, count = self.address(step["to"], mirrors), step["bytes"]
+                    if "from" in step:
+                        memory.copy(to, self.address(step["from"], mirrors), count)
+                    else:
+                        memory.fill(to, step["byte"], count)
+                elif "call" not in step:
+                    clock.mark()
+            clock.begin()
+            self.say("begun")
+            clock.end()
+            self.say("ended")
+            return {"status": OK, "message": "", "us": clock.times()}
+        except CudaError:
+            raise
+        except Exception as e:
+            return {"status": INTERNAL_ERROR, "message": sentence(e, self.path), "us": []}
 
     def call_with_reserve(self, at, positional, named):
         """Eight bytes of the shared memory, at `at`, are the number of the object that the forward pass returned."""

@@ -10,6 +10,7 @@
 #include "abi/candidate_reserve.h"
 #include "abi/candidate_states.h"
 #include "abi/candidate_table.hpp"
+#include "abi/candidate_turn.h"
 #include "command/candidates/contract.hpp"
 #include "command/candidates/python/interpreter.hpp"
 #include "command/candidates/python/shared_memory.hpp"
@@ -60,7 +61,8 @@ bool is_listed(const settings& s, const tensor_view& first) {
 
 constexpr int64_t k_reserve_bytes = 8;  // the number of an object that the interpreter keeps
 
-warpcheck_status run_checked(const settings& s, warpcheck_call* call, const void* reserve) {
+// Returns the request for a call, or null if there is nothing to do.
+nlohmann::json request_of(const settings& s, warpcheck_call* call, const void* reserve) {
   const checked_call checked = check_whole_call(s.rules, *call);
   nlohmann::json request = {{"tensors", nlohmann::json::array()},
                             {"scalars", nlohmann::json::object()},
@@ -75,13 +77,46 @@ warpcheck_status run_checked(const settings& s, warpcheck_call* call, const void
     if (value != rule->usual) request["unusual"].push_back({{"name", rule->name}, {"of", rule->of_tensor}});
   }
   if (!is_listed(s, checked.tensors[0]))
-    return answer(call, WARPCHECK_UNSUPPORTED,
-                  fmt::format("the function does not list the element type of {}", checked.tensors[0].rule->name));
-  if (call->variant) return answer(call, WARPCHECK_UNSUPPORTED, "a Python function has no variants");
-  if (!has_work(checked.tensors) && !reserve) return WARPCHECK_OK;
+    throw unsupported_call(
+        fmt::format("the function does not list the element type of {}", checked.tensors[0].rule->name));
+  if (call->variant) throw unsupported_call("a Python function has no variants");
+  if (!has_work(checked.tensors) && !reserve) return nullptr;
   for (const tensor_view& v : checked.tensors) request["tensors"].push_back(to_json(v));
+  return request;
+}
+
+warpcheck_status run_checked(const settings& s, warpcheck_call* call, const void* reserve) {
+  const nlohmann::json request = request_of(s, call, reserve);
+  if (request.is_null()) return WARPCHECK_OK;
   const auto reply = nlohmann::json::parse(ask_interpreter(s, shared_memory::own().descriptor(), request.dump()));
   return answer(call, static_cast<warpcheck_status>(reply.at("status").get<int>()), reply.at("message"));
+}
+
+// A place in the shared memory: its block, and its offset there.
+nlohmann::json place_of(const void* p) {
+  const shared_memory& memory = shared_memory::own();
+  const shared_block block = memory.block_of(p);
+  return {{"at", memory.offset_of(p)}, {"block", block.begin}, {"size", block.size}};
+}
+
+nlohmann::json to_json(const settings& s, const warpcheck_step& step) {
+  if (step.call) return {{"call", request_of(s, step.call, nullptr)}};
+  if (!step.to) return nlohmann::json::object();
+  nlohmann::json j = {{"to", place_of(step.to)}, {"bytes", step.bytes}, {"byte", step.byte}};
+  if (step.from) j["from"] = place_of(step.from);
+  return j;
+}
+
+warpcheck_status run_turn(const settings& s, warpcheck_turn& turn) {
+  nlohmann::json request = {{"steps", nlohmann::json::array()}};
+  for (int32_t i = 0; i < turn.num_steps; ++i) request["steps"].push_back(to_json(s, turn.steps[i]));
+  const timed_answer reply = ask_for_turn(s, shared_memory::own().descriptor(), request.dump());
+  turn.host_us = reply.us;
+  const auto j = nlohmann::json::parse(reply.line);
+  const std::string message = j.at("message");
+  turn.message[message.copy(turn.message, sizeof turn.message - 1)] = '\0';
+  for (size_t i = 0; i < j.at("us").size(); ++i) turn.us[i] = j["us"][i];
+  return static_cast<warpcheck_status>(j.at("status").get<int>());
 }
 
 warpcheck_status run_with_reserve(warpcheck_call* call, void* reserve, int64_t) {
@@ -136,5 +171,14 @@ extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidat
     return warpcheck::python::own_settings().states.c_str();
   } catch (const std::exception&) {
     return nullptr;
+  }
+}
+
+extern "C" __attribute__((visibility("default"))) warpcheck_status warpcheck_candidate_turn(warpcheck_turn* turn) {
+  try {
+    return warpcheck::python::run_turn(warpcheck::python::own_settings(), *turn);
+  } catch (const std::exception& e) {
+    turn->message[std::string(e.what()).copy(turn->message, sizeof turn->message - 1)] = '\0';
+    return WARPCHECK_INTERNAL_ERROR;
   }
 }

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "properties/engine/isolation/confine.hpp"
 
@@ -150,6 +152,15 @@ std::string receive_line() {
   }
 }
 
+constexpr const char* k_begun = "\"begun\"";  // the first line of a turn's answer
+
+std::string receive_answer() {
+  std::string answer = receive_line();
+  if (g_process.pid < 0)
+    if (const auto j = nlohmann::json::parse(answer); j.is_object() && j.contains("died")) die_as(j["died"]);
+  return answer;
+}
+
 }  // namespace
 
 settings read_settings() {
@@ -219,10 +230,17 @@ introduction start_nursery(const settings& s) {
 std::string ask_interpreter(const settings& s, int memory, const std::string& line) {
   if (g_process.owner != getpid()) s.nursery.empty() ? start_child(s, memory) : start_in_nursery(s, memory);
   send_all(line + "\n");
-  std::string answer = receive_line();
-  if (g_process.pid < 0)
-    if (const auto j = nlohmann::json::parse(answer); j.contains("died")) die_as(j["died"]);
-  return answer;
+  return receive_answer();
+}
+
+timed_answer ask_for_turn(const settings& s, int memory, const std::string& line) {
+  using clock = std::chrono::steady_clock;
+  std::string first = ask_interpreter(s, memory, line);
+  const auto begin = clock::now();
+  if (first != k_begun) return {std::move(first), 0};  // it failed before
+  receive_answer();
+  const double us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+  return {receive_answer(), us};
 }
 
 }  // namespace warpcheck::python

@@ -39,4 +39,11 @@ introduction start_nursery(const settings& s);
 // meanwhile, this process ends in the same way, which is the verdict of the case.
 std::string ask_interpreter(const settings& s, int memory, const std::string& line);
 
+// The same for a line that is answered by three lines: the timed calls begin, they have ended, and the answer.
+struct timed_answer {
+  std::string line;
+  double us;  // between the first and the second line, by the clock of this process
+};
+timed_answer ask_for_turn(const settings& s, int memory, const std::string& line);
+
 }  // namespace warpcheck::python
