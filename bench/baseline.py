@@ -182,11 +182,11 @@ def table(options):
 
 PAGE = """# Measured on one {gpu}
 
-Made by `bench/baseline.py page` from the files beside it; `bench/README.md` says how a row is measured. `fraction` is
-the time of the fastest copy (of one result per row: read) of the same bytes, over ours; of products in f32, our rate
-over that of FMAs from registers. Below a ratio of 1 we are faster. The best peer has the largest ratio in the run in
-which it took turns with ours; of products, among those of the same precision. A peer marked `*` was timed in an earlier
-run, where 1 % means nothing.
+`bench/baseline.py page` made this page from the files beside it. `bench/README.md` describes how a row is measured, and
+its limit. `fraction` is the time of the limit over our time; of products in f32, our rate over that of FMAs from
+registers. `us / peer us` is our time over that of the best peer: below 1 ours is faster. The best peer is the fastest
+one that took turns with ours in its run; of products, the fastest of the same precision. A peer marked `*` was timed in
+an earlier run, so differences of 1 % mean nothing.
 """
 
 

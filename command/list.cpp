@@ -19,7 +19,6 @@ namespace warpcheck::cli {
 namespace {
 
 std::string range_text(int64_t least, int64_t most) {
-  if (most >= 0 && least > most) return "never";
   return most < 0 ? fmt::format("{}...", least) : fmt::format("{}..{}", least, most);
 }
 
@@ -52,12 +51,15 @@ void describe_operator(const std::string& op) {
         fmt::print("{} on {}, {}\n", op, device, name_of(t.type));
         for (const auto& v : t.variants) {
           std::string takes, picked;
+          bool may_be_picked = true;
           for (size_t e = 0; e < t.extents.size(); ++e) {
             const warpcheck_range& r = v.ranges[e];
             takes += fmt::format("{}{} {}", e ? ", " : "", t.extents[e], range_text(r.min, r.max));
             picked += fmt::format("{}{}", e ? ", " : "", range_text(r.dispatch_min, r.dispatch_max));
+            may_be_picked = may_be_picked && (r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max);
           }
-          fmt::print("  variant {:<18} takes {}, may be picked for {}\n", v.name, takes, picked);
+          fmt::print("  variant {:<18} takes {}, {}\n", v.name, takes,
+                     may_be_picked ? "may be picked for " + picked : "is never picked");
         }
       }
     } catch (const std::exception& e) {

@@ -96,10 +96,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
       ->add_option("--timeout", o.timeout,
                    "Seconds after which a case is stopped; more in proportion for more than 2^24 elements")
       ->default_str(k_usual_timeout);
-  command
-      ->add_option("--shrink-seconds", o.shrink_seconds,
-                   "Seconds after which the shrinking of a failure ends; verify gives all failures together six times "
-                   "as many")
+  command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which the shrinking of a failure ends")
       ->capture_default_str();
 }
 
@@ -327,7 +324,9 @@ void add_ptx_launches(CLI::App& emulated, cli::run_emulated_options& e) {
                   "A launch of a .ptx file: KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
                   "are numbers and names of arrays (may be repeated)")
       ->allow_extra_args(false);
-  emulated.add_option("--array", e.arrays, "An array for launches: NAME=FILE.npy, or unwritten: NAME=f32[64,16]")
+  emulated
+      .add_option("--array", e.arrays,
+                  "An array for launches: NAME=FILE.npy, or NAME=f32[64,16], which is not initialised")
       ->allow_extra_args(false);
   emulated.add_option("--write", e.writes, "Write an array after the launches: NAME=FILE.npy")->allow_extra_args(false);
   emulated.add_option("--expect", e.expects, "Compare an array's bits after the launches: NAME=FILE.npy")
@@ -348,7 +347,8 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_flag("--explore", e.explore, "Run small launches in every class of schedules, 10000 at most")
       ->excludes(named);
   emulated->add_option("--seeds", e.seeds,
-                       "Seeds of random, pct_warp and preempt, if no --schedule is given (default 3; 0 after a proof)");
+                       "Seeds of random, pct_warp and preempt, without --schedule (default 3; none after a proof of "
+                       "every schedule)");
   emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
       ->allow_extra_args(false);
   emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
@@ -557,7 +557,7 @@ int run(int argc, char** argv) {
   add_formulas(app, formula, code);
   add_run(app, run_options, code);
   add_color(app, color);
-  app.footer("Without a command, the trials of warpcheck.toml run (docs/command.md).\n" +
+  app.footer("Without a command, the kernels of warpcheck.toml are tested (docs/command.md).\n" +
              exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
   app.final_callback([&] {
     if (app.get_subcommands().empty()) code = cli::run_project(*app.get_subcommand("verify"), plugins, color);

@@ -105,8 +105,8 @@ void add_candidate(CLI::App* command, verify_options& o, brought_candidate& b) {
 void add_isolation(CLI::App* command, bool& is_isolated) {
   command->add_flag(
       "--isolate,!--no-isolate", is_isolated,
-      "Run a candidate of yours in a process that holds neither expected values nor the verdict (default; bench on "
-      "cuda confirms times there); --no-isolate runs it in the process that judges it, for a debugger");
+      "Run a candidate of yours in a process that holds neither expected values nor the verdict (default); "
+      "--no-isolate runs it in the process that judges it, for a debugger");
 }
 
 void prepare_named(const engine::trial_case& c, bool is_isolated) {

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 COMMAND = ["verify", "softmax", "--source", "my_softmax.cu", "--entry", "my_softmax", "--device", "emulated",
-           "--dtype", "f32", "--cases", "5", "--max-rows", "4", "--max-cols", "600"]
+           "--cases", "5", "--max-rows", "4", "--max-cols", "600"]
 
 
 class Quickstart(unittest.TestCase):
