@@ -20,6 +20,7 @@
 #include "bench/recorded_turn.hpp"
 #include "bench/statistics.hpp"
 #include "bench/timed_call.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
 
@@ -208,6 +209,20 @@ measurement measure(program& p, const bench_row& row) {
   return result;
 }
 
+// The fastest kernel of a row among those that state batch invariance, or among those that do not.
+std::optional<std::pair<std::string, double>> fastest(const program& p, const measurement& m, bool is_batch_invariant) {
+  std::optional<std::pair<std::string, double>> best;
+  const auto offer = [&](const std::string& name, const listed_operator& op, double us) {
+    const bool states_it = parse_statements(p.described.op, op.states).is_batch_invariant;
+    if (states_it == is_batch_invariant && (!best || us < best->second)) best.emplace(name, us);
+  };
+  offer(p.measures_ours() ? k_ours : p.options.candidate, *p.subject, m.us);
+  for (const auto& [name, us] : m.peers)
+    for (const peer& other : p.peers)
+      if (other.name == name) offer(name, *other.op, us);
+  return best;
+}
+
 // `place`: "row 2 of 5".
 void run_benchmark(benchmark::State& state, program& p, const bench_row& row, const std::string& place) {
   measurement m;
@@ -242,6 +257,8 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
     state.counters["ratio_low"] = m.to_peer.low;
     state.counters["ratio_high"] = m.to_peer.high;
   }
+  if (const auto with = fastest(p, m, true), without = fastest(p, m, false); with && without)
+    state.counters["batch_invariance_cost"] = with->second / without->second;
   state.SetLabel(m.variant + (m.peer.empty() ? "" : " peer:" + m.peer));
   for (const auto& [of, us] : m.claims)
     if (p.options.measured) p.options.measured(m.name, of, us);
@@ -312,6 +329,17 @@ void print_sentences(const program& p) {
     parts.push_back(p.options.verdict.empty() ? "not verified" : p.options.verdict);
     if (p.turn && p.options.device == "cuda") parts.push_back(k_own_clock);
     fmt::print("{}: {}\n", m.name, fmt::join(parts, "; "));
+  }
+}
+
+// Prints what batch invariance costs in the rows in which some kernels have it and some do not.
+void print_batch_invariance(const program& p) {
+  if (p.options.device != "cuda") return;
+  for (const measurement& m : p.results) {
+    const auto with = fastest(p, m, true), without = fastest(p, m, false);
+    if (with && without)
+      fmt::print("{}: {}, which is batch-invariant, takes {:.2f} of the time of {}, which does not state that\n",
+                 m.name, with->first, with->second / without->second, without->first);
   }
 }
 
@@ -455,6 +483,7 @@ int run_all(program& p, bool only_lists) {
     print_lines(p);
     print_what_times_mean(p);
     print_sentences(p);
+    print_batch_invariance(p);
     std::fflush(stdout);
   }
   const bool below = print_below_bar(p);

@@ -158,8 +158,9 @@ asking ask_offer_of(target& t, const std::vector<const property*>& properties, d
   if (o) {
     t.offered.lacks = o->found.lacks;
     remember_offer(t.candidate, t.op, t.device, t.type, t.offered);
-    fmt::print("{} {}: offers {}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
-               t.offered.is_everything() ? "" : "; does not offer " + text_of(t.offered));
+    fmt::print("{} {}: offers {}{}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
+               t.offered.is_everything() ? "" : "; does not offer " + text_of(t.offered),
+               t.offered.is_batch_invariant ? "; states batch-invariant" : "");
   } else {
     fmt::print("{} {}: offers nothing: every call was answered by unsupported\n", t.op, name_of(t.type));
     t.offered.lacks.clear();

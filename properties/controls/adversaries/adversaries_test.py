@@ -120,9 +120,24 @@ class Adversaries(unittest.TestCase):
         r = verify("honest_batch", *options, entry="honest_batch")
         self.assert_passes(r)
         self.assertRegex(r.stdout, r"batch-invariance +2 .* pass")
+        self.assertRegex(r.stdout, "softmax f32: offers .*; states batch-invariant\n")
         r = verify("honest", *options)
         self.assert_passes(r)
         self.assertIn("not asked: softmax/batch-invariance: needs the statement 'batch-invariant'", r.stdout)
+
+    def test_the_cost_of_batch_invariance_is_measured(self):
+        for name, has_cost in (("honest_batch", True), ("honest", False)):  # ours does not state it
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                out = pathlib.Path(folder) / "out.json"
+                command = ["bench", "softmax", "--source", str(SOURCE), "--entry", name, "--row", ROW, "--unverified"]
+                r = run("", *command, f"--benchmark_out={out}", "--benchmark_out_format=json")
+                self.assert_passes(r)
+                row = json.loads(out.read_text())["benchmarks"][0]
+                self.assertEqual("batch_invariance_cost" in row, has_cost, r.stdout)
+                if has_cost:
+                    self.assertAlmostEqual(row["batch_invariance_cost"], row["median_us"] / row["us of ours"], places=3)
+                if DEVICE == "cuda":
+                    self.assertEqual("which is batch-invariant, takes" in r.stdout, has_cost, r.stdout)
 
     def test_streams_that_do_not_wait_are_found_by_verify(self):
         options = ("--cases", "3", "--property", "within-error-bound")
