@@ -51,6 +51,7 @@ ELSEWHERE = {
     ("docs/examples/adopt/README.md", "find_package"): "unit.install_adopt",
     ("docs/examples/adopt/README.md", "cmake -B build"): "unit.install_adopt",
     ("docs/examples/adopt/README.md", "git apply"): "unit.install_adopt",
+    ("docs/examples/adopt/README.md", "cmake -S ."): "builds the tree; unit.install_adopt installs a build",
     ("docs/formulas.md", "operator    NAME"): "a grammar; the tests of formulas have its productions",
     ("docs/formulas.md", "operator silu_gate"): "unit.formula_trials",
     ("docs/gate.md", "ci/gate --base"): "builds a tree twice; unit.gate runs it on a small one",
