@@ -125,6 +125,13 @@ void* shared_pointer(uint32_t address, const call_site& site) {
   });
 }
 
+void refuse_generic(const call_site& site) {
+  fail("out_of_bounds", [&] {
+    return describe(*current) + " accesses shared memory by a generic address, at " + describe(site) +
+           ": __cvta_generic_to_shared converts it";
+  });
+}
+
 char* shared_place(const block_state& b, uint32_t address) {
   if (address < k_first_shared || address >= k_shared_window) return nullptr;
   return b.arena + address + (address < first_static_address() ? k_shared_window : 0);

@@ -57,6 +57,8 @@ SIMT_INLINE void ldmatrix(uint32_t (&d)[Count], const void* row, SIMT_SITE) {
 // A block's shared memory as 32-bit addresses see it: dynamic memory first, static arrays behind it.
 uint32_t shared_address(const void* p, const call_site& site);
 void* shared_pointer(uint32_t address, const call_site& site);
+// Ends the launch: an instruction of shared memory has a generic address.
+[[noreturn]] void refuse_generic(const call_site& site);
 
 inline matrix_descriptor make_matrix_descriptor(const void* base, unsigned leading, unsigned stride, swizzle s,
                                                 SIMT_SITE) {

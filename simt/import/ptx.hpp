@@ -24,6 +24,13 @@ SIMT_INLINE char* place(const Address& address, long long offset) {
   return reinterpret_cast<char*>(get<uintptr_t>(address)) + offset;
 }
 
+// An address in shared memory as it is in a register.
+template <class Address>
+uint32_t window_place(const Address& address, long long offset, SIMT_SITE) {
+  const auto a = get<uint64_t>(address);
+  if (a >> 32 != 0) ::simt::refuse_generic(site);
+  return static_cast<uint32_t>(a + offset);
+}
 // A remote block's address carries its rank, from 1, above the 24 bits of the block's own.
 constexpr unsigned k_rank_shift = 24;
 inline void* generic_pointer(uint32_t address, SIMT_SITE) {
@@ -34,12 +41,12 @@ inline void* generic_pointer(uint32_t address, SIMT_SITE) {
 }
 template <class Address>
 char* shared_place(const Address& address, long long offset, SIMT_SITE) {
-  return static_cast<char*>(generic_pointer(static_cast<uint32_t>(get<uint64_t>(address) + offset), site));
+  return static_cast<char*>(generic_pointer(window_place(address, offset, site), site));
 }
 // An address in .shared or .shared::cta: the block's own memory, in either form.
 template <class Address>
 char* own_place(const Address& address, long long offset, SIMT_SITE) {
-  const auto a = static_cast<uint32_t>(get<uint64_t>(address) + offset);
+  const uint32_t a = window_place(address, offset, site);
   const uint32_t rank = a >> k_rank_shift;
   if (rank != 0 && rank - 1 != cluster_rank()) refuse_remote(rank - 1, site);
   return static_cast<char*>(::simt::shared_pointer(a & ((1u << k_rank_shift) - 1), site));
@@ -53,11 +60,6 @@ inline uint32_t remote_address(uint32_t address, unsigned rank) {
 inline unsigned rank_of(uint32_t address) {
   const uint32_t rank = address >> k_rank_shift;
   return rank == 0 ? cluster_rank() : rank - 1;
-}
-// An address in shared memory as it is in a register.
-template <class Address>
-uint32_t window_place(const Address& address, long long offset) {
-  return static_cast<uint32_t>(get<uint64_t>(address) + offset);
 }
 inline mbarrier& barrier_at(char* p) { return *reinterpret_cast<mbarrier*>(p); }
 

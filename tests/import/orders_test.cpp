@@ -80,6 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
                     weakness{"remote-wait", "race", "remote-wait", "read by"},
                     weakness{"remote-relaxed-wait", "race", "remote-relaxed-wait", "read by"},
                     weakness{"local-arrive", "out_of_bounds", "local-arrive", "by an address of rank 1 of its cluster"},
+                    weakness{"generic-address", "out_of_bounds", "generic-address",
+                             "by a generic address, at orders.cu:"},
                     weakness{"store-scope", "race", nullptr, "are not ordered"},
                     weakness{"atomic-order", "race", "atomic-order", "read by"},
                     weakness{"ldg", "race", "ldg", "through the read-only cache"},

@@ -116,6 +116,14 @@ __global__ void initialises_and_arrives(int* out) {
   out[blockIdx.x * 32 + threadIdx.x] = 1;
   cluster.sync();
 }
+// By the address of the own shared memory in a 64-bit register.
+__global__ void stores_shared(int* out) {
+  __shared__ int s[32];
+  int* own = s + threadIdx.x;
+  const uint64_t to = RIGHT_OR_BUG(shared_address(own), reinterpret_cast<uint64_t>(own));
+  asm volatile("st.shared.u32 [%0], %1;" ::"l"(to), "r"(7) : "memory");  // generic-address
+  out[threadIdx.x] = *own;
+}
 // Data that another block's arrival brings.
 template <int Mode>
 __global__ void arrives_remotely(int* out) {
@@ -319,6 +327,7 @@ int main(int, char** argv) {
   if (is("local-arrive")) in_cluster(arrives_remotely<2>, out);
   if (is("remote-wait")) in_cluster(arrives_remotely<3>, out);
   if (is("remote-relaxed-wait")) in_cluster(arrives_remotely<4>, out);
+  if (is("generic-address")) stores_shared<<<1, 32>>>(out);
   if (is("store-scope")) publishes<<<2, 32>>>(out, flag, out + 1);
   if (is("atomic-order")) unlocks<<<2, 32>>>(out, flag, out + 1);
   if (is("ldg")) loads_read_only<<<1, 32>>>(out, out + 32);
