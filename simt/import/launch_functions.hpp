@@ -144,10 +144,15 @@ inline cudaError_t apply_attributes(const located_config& c, launch_config& to) 
 
 }  // namespace simt::import
 
-// Occupancy is not modelled: the answer is one cluster.
+// Occupancy is not modelled: the answers are one cluster, of the most blocks that every device of this kind allows.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t*) {
   *clusters = 1;
+  return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, Kernel*, const cudaLaunchConfig_t*) {
+  *blocks = 8;
   return cudaSuccess;
 }
 

@@ -47,11 +47,14 @@ int main(int argc, char** argv) {
   cuMemsetD32Async(words, 0x10203, 32, nullptr);
   cuMemsetD16Async(shorts, 7, 32, nullptr);
   cuMemsetD8(out, 0, 4);
-  int multicast = 1, threads = 0, clusters = 0;
+  int multicast = 1, threads = 0, clusters = 0, blocks = 0;
   cuDeviceGetAttribute(&multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0);
   cuDeviceGetAttribute(&threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0);
   cudaLaunchConfig_t config = {};
   if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) != cudaSuccess || clusters < 1) return 3;
+  if (cudaOccupancyMaxPotentialClusterSize(&blocks, reinterpret_cast<void*>(kernel), &config) != cudaSuccess ||
+      blocks != 8)
+    return 5;
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) != cudaSuccess) return 4;
   kernel<<<2, 32, 65536>>>(reinterpret_cast<unsigned*>(words), reinterpret_cast<unsigned short*>(shorts),
                            reinterpret_cast<unsigned*>(out));
