@@ -53,7 +53,6 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.lane = static_cast<uint8_t>(linear % k_lanes);
   t.warp = static_cast<uint8_t>(linear / k_lanes);
   t.is_not_idle();
-  t.leaves_warp = false;
   t.cluster_phase = t.grid_phase = 0;
   t.open_group = t.open_store_group = 1;
   t.copies.clear();

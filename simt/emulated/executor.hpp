@@ -140,7 +140,6 @@ struct alignas(64) thread {
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
   uint32_t accesses = 0;    // since its last atomic, where each is a step
   bool has_fenced = false;  // race flavour: since its latest volatile write
-  bool leaves_warp = false;  // greedy: after its next turn of spinning another warp runs
   void is_not_idle() {
     idle = idle_steps = 0;
     idle_window = 1;
@@ -347,6 +346,8 @@ struct executor {
   strategy order{};
   bool step_at_access = false;  // atomics and checked accesses are scheduler steps, at which a switch may happen
   thread_set runnable;
+  bool leaves_warp = false;     // greedy: after the next turn of spinning another warp runs
+  uint32_t spin_successor = 0;  // greedy: who ran after the last turn of spinning that went to the next thread
   uint64_t last_step = 0, idle_yields = 0;
   const void* awaited = nullptr;  // the word that the last thread of a livelock asked in vain
   uint64_t accesses = 0;          // of this launch, checked

@@ -23,10 +23,14 @@ uint32_t base_choice(strategy base, uint32_t last, turn t) {
   if (base == strategy::reverse) return device.runnable.previous(last == k_nobody ? k_nobody : last - 1);
   if (last == k_nobody) return device.runnable.next(0);
   const uint32_t first_lane = last & ~(k_lanes - 1);
-  // What a spinning thread waits for may come from its own warp or from another one, so it gives way to them by turns.
-  if (base == strategy::greedy && t == turn::spins && thread_of(last).leaves_warp)
-    return device.runnable.next(first_lane + k_lanes);
-  if (base == strategy::greedy && t != turn::spins) {
+  if (base == strategy::greedy && t == turn::spins) {
+    // What a spinning thread waits for may come from any thread, and a thread that runs may keep its warp running: the
+    // turns go to another warp and to one thread after the other, alternately.
+    device.leaves_warp = !device.leaves_warp;
+    if (device.leaves_warp) return device.runnable.next(first_lane + k_lanes);
+    return device.spin_successor = device.runnable.next(device.spin_successor + 1);
+  }
+  if (base == strategy::greedy) {
     if (const uint32_t lanes = device.runnable.warp(first_lane)) {
       const uint32_t later = lanes & ~((2u << (last & 31)) - 1);
       return first_lane + static_cast<uint32_t>(__builtin_ctz(later ? later : lanes));
@@ -161,6 +165,8 @@ void begin_schedule() {
   device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
   device.last_step = device.stream->steps + device.stream->step_limit;
   device.idle_yields = 0;
+  device.leaves_warp = false;
+  device.spin_successor = 0;
   device.next_deviation = 0;
   device.random.state = s.seed;
   device.random.state = device.random.next() + device.stream->launches;
@@ -298,7 +304,6 @@ void yield_to_others(const call_site& site) {
 void give_way() {
   thread& self = *current;
   if (is_pct()) drop_to_last(self.resident);
-  self.leaves_warp = !self.leaves_warp;
   run_unless_self(pick(self.resident, turn::spins));
 }
 
