@@ -5,10 +5,9 @@
 #include "simt/import/half_arithmetic.hpp"
 #include "simt/import/half_functions.hpp"
 
-struct __half : simt::import::half_float<simt::f16> {
+struct __half : simt::import::half_float<simt::f16, __half> {
   using half_float::half_float;
   __half() = default;
-  __half(const simt::import::half_float<simt::f16>& x) : half_float(x) {}
 };
 using half = __half;
 using __half2 = simt::import::half_pair<__half>;

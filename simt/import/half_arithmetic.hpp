@@ -42,9 +42,10 @@ inline float float_to_odd(double x) {
   return emu::detail::bits_float(bits | 1);
 }
 
-// `Storage` is f16 or bf16, and determines the layout.
-template <class Storage>
+// `Storage` is f16 or bf16, and determines the layout. Operators return a `Half`, the class derived from this one.
+template <class Storage, class Half = void>
 struct half_float {
+  using result = std::conditional_t<std::is_void_v<Half>, half_float, Half>;
   uint16_t bits;
 
   half_float() = default;
@@ -55,25 +56,28 @@ struct half_float {
   half_float(Integer x) : half_float(static_cast<double>(x)) {}
   operator float() const { return to_float(Storage{bits}); }
 
-  friend half_float operator+(half_float a, half_float b) { return float(a) + float(b); }
-  friend half_float operator-(half_float a, half_float b) { return float(a) - float(b); }
-  friend half_float operator*(half_float a, half_float b) { return float(a) * float(b); }
-  friend half_float operator/(half_float a, half_float b) { return float(a) / float(b); }
+  friend result operator+(result a, result b) { return float(a) + float(b); }
+  friend result operator-(result a, result b) { return float(a) - float(b); }
+  friend result operator*(result a, result b) { return float(a) * float(b); }
+  friend result operator/(result a, result b) { return float(a) / float(b); }
   // Returns a * b + c. The product is exact in double: it has at most 22 bits and stays within double's exponents.
-  friend half_float fused(half_float a, half_float b, half_float c) {
+  friend result fused(result a, result b, result c) {
     return add_to_odd(double(float(a)) * double(float(b)), double(float(c)));
   }
-  friend half_float operator-(half_float a) { return -float(a); }
-  friend bool operator<(half_float a, half_float b) { return float(a) < float(b); }
-  friend bool operator>(half_float a, half_float b) { return float(a) > float(b); }
-  friend bool operator<=(half_float a, half_float b) { return float(a) <= float(b); }
-  friend bool operator>=(half_float a, half_float b) { return float(a) >= float(b); }
-  friend bool operator==(half_float a, half_float b) { return float(a) == float(b); }
-  friend bool operator!=(half_float a, half_float b) { return float(a) != float(b); }
-  half_float& operator+=(half_float b) { return *this = *this + b; }
-  half_float& operator-=(half_float b) { return *this = *this - b; }
-  half_float& operator*=(half_float b) { return *this = *this * b; }
-  half_float& operator/=(half_float b) { return *this = *this / b; }
+  friend result operator-(result a) { return -float(a); }
+  friend bool operator<(result a, result b) { return float(a) < float(b); }
+  friend bool operator>(result a, result b) { return float(a) > float(b); }
+  friend bool operator<=(result a, result b) { return float(a) <= float(b); }
+  friend bool operator>=(result a, result b) { return float(a) >= float(b); }
+  friend bool operator==(result a, result b) { return float(a) == float(b); }
+  friend bool operator!=(result a, result b) { return float(a) != float(b); }
+  result& operator+=(result b) { return self() = self() + b; }
+  result& operator-=(result b) { return self() = self() - b; }
+  result& operator*=(result b) { return self() = self() * b; }
+  result& operator/=(result b) { return self() = self() / b; }
+
+ private:
+  result& self() { return static_cast<result&>(*this); }
 };
 
 template <class Half>
