@@ -22,6 +22,17 @@ bool is_statement_word(std::string_view word) {
   return is_one_of(word, words);
 }
 
+// Templates of <algorithm>, <numeric> and <cmath>: with `using namespace std` they overload a kernel of their name.
+bool is_template_of_std(const std::string& word) {
+  constexpr std::string_view names =
+      " accumulate adjacent_difference adjacent_find binary_search clamp copy copy_if count count_if equal "
+      "exchange exclusive_scan fill find find_if for_each gcd generate hypot inclusive_scan inner_product iota "
+      "lower_bound max max_element merge min min_element minmax mismatch move partial_sum partition pow reduce "
+      "remove replace reverse rotate sample search shuffle sort swap transform transform_reduce unique "
+      "upper_bound ";
+  return names.find(" " + word + " ") != std::string_view::npos;
+}
+
 }  // namespace
 
 cuda_structure::cuda_structure(std::string_view text, std::string_view file) : t_(tokenize_cuda(text, file)) {
@@ -211,7 +222,7 @@ void cuda_structure::find_functions() {
     }
     note_device_function(i, open);
   }
-  for (auto& [name, info] : kernels_) info.overloaded |= other_names_.contains(name);
+  for (auto& [name, info] : kernels_) info.overloaded |= other_names_.contains(name) || is_template_of_std(name);
 }
 
 void cuda_structure::note_function(size_t name) {

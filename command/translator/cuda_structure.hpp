@@ -22,7 +22,7 @@ class cuda_structure {
 
   struct kernel_info {
     bool is_template = false;
-    bool overloaded = false;  // another kernel or a host function has the same name
+    bool overloaded = false;  // another kernel, a host function or a template of std has the same name
     bool has_defaults = false;
     std::string parameters;
     std::set<size_t> pointers;  // indices, from 0, of the parameters that are pointers

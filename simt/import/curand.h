@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <random>
 
 #include "cuda_runtime.h"
 #include "library_types.h"
@@ -73,14 +72,12 @@ inline double normal(curandGenerator_t g, uint64_t place) {
   return radius * (place & 1 ? std::sin(angle) : std::cos(angle));
 }
 
-struct source_of_bits {  // the interface that <random> requires
-  using result_type = uint64_t;
-  curandGenerator_t generator;
-  uint64_t place;
-  static constexpr uint64_t min() { return 0; }
-  static constexpr uint64_t max() { return ~uint64_t{0}; }
-  uint64_t operator()() { return bits_at(generator, place += 0x100000001u); }
-};
+// Returns how many events a process of rate 1 has during a time: the gaps between events are exponential.
+inline unsigned poisson(curandGenerator_t g, uint64_t place, double time) {
+  unsigned events = 0;
+  while ((time += std::log(uniform(g, place += 0x100000001u))) >= 0) ++events;
+  return events;
+}
 
 // Writes value(position) for the next `count` positions, in the generator's stream.
 template <class T, class Value>
@@ -170,8 +167,6 @@ SIMT_IMPORT_CURAND_NORMAL(GenerateLogNormalDouble, double, std::exp(x))
 inline curandStatus_t curandGeneratePoisson(curandGenerator_t g, unsigned* out, size_t count, double lambda,
                                             SIMT_SITE) {
   if (!(lambda > 0)) return CURAND_STATUS_OUT_OF_RANGE;
-  return ::simt::import::rand::generate("curandGeneratePoisson", site, g, out, count, false, [=](uint64_t i) {
-    ::simt::import::rand::source_of_bits source{g, i};
-    return static_cast<unsigned>(std::poisson_distribution<int>(lambda)(source));
-  });
+  return ::simt::import::rand::generate("curandGeneratePoisson", site, g, out, count, false,
+                                        [=](uint64_t i) { return ::simt::import::rand::poisson(g, i, lambda); });
 }

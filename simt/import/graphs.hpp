@@ -2,8 +2,6 @@
 // allow. Nodes that may run at the same time run one after the other.
 #pragma once
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -86,13 +84,24 @@ inline cudaError_t add_node(const node_call& call, cudaGraphNode_t* node, cudaGr
   return cudaSuccess;
 }
 
+// Returns the index of a node; if it is missing, the number of nodes.
+inline size_t place_of(const std::vector<simt_graph_node*>& nodes, const simt_graph_node* node) {
+  size_t i = 0;
+  while (i < nodes.size() && nodes[i] != node) ++i;
+  return i;
+}
+
 // Sorts the nodes so that each follows its dependencies; returns false if there is a cycle.
 inline bool order_of(const simt_graph& graph, std::vector<simt_graph_node*>& order) {
-  const auto done = [&](const simt_graph_node* n) { return std::find(order.begin(), order.end(), n) != order.end(); };
+  const auto is_ready = [&](const simt_graph_node& n) {
+    for (const simt_graph_node* before : n.after)
+      if (place_of(order, before) == order.size()) return false;
+    return place_of(order, &n) == order.size();
+  };
   while (order.size() < graph.nodes.size()) {
     const size_t before = order.size();
     for (const auto& n : graph.nodes)
-      if (!done(n.get()) && std::all_of(n->after.begin(), n->after.end(), done)) order.push_back(n.get());
+      if (is_ready(*n)) order.push_back(n.get());
     if (order.size() == before) return false;
   }
   return true;
@@ -278,8 +287,7 @@ inline std::vector<graph_step> steps_of(const std::vector<simt_graph_node*>& ord
   std::vector<graph_step> steps;
   for (const simt_graph_node* n : order) {
     steps.push_back({{n->call, n->where, nullptr}, n->work, {}});
-    for (const simt_graph_node* before : n->after)
-      steps.back().after.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), before) - order.begin()));
+    for (const simt_graph_node* before : n->after) steps.back().after.push_back(place_of(order, before));
   }
   return steps;
 }

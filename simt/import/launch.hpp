@@ -1,10 +1,13 @@
 // Functions to which the importer rewrites launches and shared and global variables of a foreign source.
 #pragma once
 
+// std::function alone: <functional> and <algorithm> declare std::count and other names that programs with
+// `using namespace std` give to their own functions and variables.
+#include <bits/std_function.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>

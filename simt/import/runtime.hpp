@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <type_traits>
 

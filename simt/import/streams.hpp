@@ -3,9 +3,10 @@
 // synchronization behavior" and "Stream synchronization behavior".
 #pragma once
 
+#include <bits/std_function.h>  // see launch.hpp
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
