@@ -236,20 +236,6 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"waiting.cu", "latch"}, mode{"waiting.cu", "semaphore"}, mode{"waiting.cu", "flag"},
         mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}, mode{"waiting.cu", "shuffled"}));
 
-TEST(RunEmulated, TakesNamesOfStdAndOverloadsOfSixteenBits) {
-  const result r = run("std_names.cu --schedule fair");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("std_names.cu: clean under 1 schedules")) << r.output;
-}
-
-// 64 threads spin: each must get its turn soon, whatever turns the others take.
-TEST(RunEmulated, GivesEverySpinningThreadItsTurn) {
-  for (const char* name : {"latch", "semaphore", "shuffled"}) {
-    const result r = run(std::string("waiting.cu --schedule greedy -- ") + name);
-    EXPECT_TRUE(r.has("waiting.cu: clean under 1 schedules")) << r.output;
-  }
-}
-
 TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
   const result r = run("as_written.cu -- unknown-ptx");
   EXPECT_EQ(r.status, 2) << r.output;

@@ -71,6 +71,20 @@ TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+TEST(StdNames, AreFreeAndTypesOf16BitsOverload) {
+  const result r = run("std_names.cu --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("std_names.cu: clean under 1 schedules")) << r.output;
+}
+
+// 64 threads spin: each must get its turn soon, whatever turns the others take.
+TEST(Waiting, EverySpinningThreadHasItsTurnUnderGreedy) {
+  for (const char* name : {"latch", "semaphore", "shuffled"}) {
+    const result r = run(std::string("waiting.cu --schedule greedy -- ") + name);
+    EXPECT_TRUE(r.has("waiting.cu: clean under 1 schedules")) << r.output;
+  }
+}
+
 TEST(DriverNames, MayStandInASource) {
   const result r = run("driver_names.cu");
   EXPECT_EQ(r.status, 0) << r.output;
