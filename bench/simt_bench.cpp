@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
 #include "bench/simt_bench_kernels.hpp"
@@ -37,6 +38,69 @@ BENCHMARK_CAPTURE(softmax_1024x1024, greedy, "greedy", 1)->Unit(benchmark::kMill
 BENCHMARK_CAPTURE(softmax_1024x1024, random, "random:42", 1)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(softmax_1024x1024, preempt, "preempt:42", 1)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(softmax_1024x1024, pct_warp, "pct_warp:42", 1)->Unit(benchmark::kMillisecond);
+
+// Memory of this process in bytes.
+size_t resident_memory() {
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * 4096;
+}
+
+// `accesses`: to memory of the device, shared or not, by all threads of a launch. The memory that the first launch adds
+// to the process is given for each byte of the operands, which the host has touched.
+template <class Run>
+void access_rate(benchmark::State& state, uint64_t accesses, size_t operand_bytes, const Run& run) {
+  simt::emulation stream = stream_with("fair", 8);
+  const size_t before = resident_memory();
+  run(&stream);
+  const size_t added = resident_memory() - before;
+  for (auto _ : state) run(&stream);
+  if (!stream.ok()) state.SkipWithError("finding");
+  state.counters["accesses"] =
+      benchmark::Counter(static_cast<double>(accesses), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["detector_bytes_per_byte"] = static_cast<double>(added) / static_cast<double>(operand_bytes);
+}
+
+void softmax_rate(benchmark::State& state) {
+  constexpr size_t k_n = 1024 * 1024;
+  device_array<float> in(k_n), out(k_n);
+  for (size_t i = 0; i < k_n; ++i) in[i] = static_cast<float>(i % 7), out[i] = 0;
+  access_rate(state, 4 * k_n + 1024 * (8 + 256) * 2, 2 * k_n * sizeof(float),
+              [&](simt::emulation* s) { run_softmax(in.data(), out.data(), 1024, 1024, s); });
+}
+BENCHMARK(softmax_rate)->Unit(benchmark::kMillisecond);
+
+void product_rate(benchmark::State& state) {
+  constexpr size_t k_n = 256;
+  device_array<float> a(k_n * k_n), b(k_n * k_n), c(k_n * k_n);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = 1, b[i] = 2, c[i] = 0;
+  access_rate(state, k_n * k_n * (k_n / 16 * 36 + 1), 3 * k_n * k_n * sizeof(float),
+              [&](simt::emulation* s) { run_tiled_product(a.data(), b.data(), c.data(), k_n, s); });
+  if (c[5] != 2 * k_n) state.SkipWithError("wrong output");
+}
+BENCHMARK(product_rate)->Unit(benchmark::kMillisecond);
+
+void stencil_rate(benchmark::State& state) {
+  constexpr size_t k_n = 1 << 20;
+  device_array<float> in(k_n), out(k_n);
+  for (size_t i = 0; i < k_n; ++i) in[i] = 1, out[i] = 0;
+  access_rate(state, 8 * k_n, 2 * k_n * sizeof(float),
+              [&](simt::emulation* s) { run_stencil(in.data(), out.data(), k_n, s); });
+  if (out[5] != 7) state.SkipWithError("wrong output");
+}
+BENCHMARK(stencil_rate)->Unit(benchmark::kMillisecond);
+
+void bins_rate(benchmark::State& state) {
+  constexpr size_t k_n = 1 << 20;
+  device_array<int> in(k_n), bins(256);
+  for (size_t i = 0; i < k_n; ++i) in[i] = static_cast<int>(i * 7);
+  for (size_t i = 0; i < 256; ++i) bins[i] = 0;
+  access_rate(state, 2 * k_n + k_n / 4096 * 256 * 3, k_n * sizeof(int),
+              [&](simt::emulation* s) { run_count_bins(in.data(), bins.data(), k_n, s); });
+  if (bins[5] % 4096 != 0) state.SkipWithError("wrong output");
+}
+BENCHMARK(bins_rate)->Unit(benchmark::kMillisecond);
 
 // One block of 128 threads with three barriers, its allocations included: a small case.
 void small_case(benchmark::State& state) {

@@ -65,6 +65,43 @@ __global__ void rotate(const int* in, int* out) {
   out[t] = s[(t + 1) % n];
 }
 
+// C = A B of n x n matrices by tiles of 16 x 16 in shared memory: each element of A and B is read by n / 16 blocks.
+__global__ void tiled_product(const float* a, const float* b, float* c, int n) {
+  SIMT_SHARED(left, float[16][16]);
+  SIMT_SHARED(right, float[16][16]);
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+  const int col = static_cast<int>(blockIdx.x) * 16 + x, row = static_cast<int>(blockIdx.y) * 16 + y;
+  float sum = 0;
+  for (int k = 0; k < n; k += 16) {
+    left[y][x] = a[row * n + k + x];
+    right[y][x] = b[(k + y) * n + col];
+    __syncthreads();
+    for (int i = 0; i < 16; ++i) sum += left[y][i] * right[i][x];
+    __syncthreads();
+  }
+  c[row * n + col] = sum;
+}
+
+// Sums of seven neighbours: threads of one warp or of two read the same words.
+__global__ void stencil(const float* in, float* out, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < 3 || i >= n - 3) return;
+  float sum = 0;
+  for (int d = -3; d <= 3; ++d) sum += in[i + d];
+  out[i] = sum;
+}
+
+// Counts by an atomic for each element, in shared memory, then by one for each block and bin.
+__global__ void count_bins(const int* in, int* bins, int n) {
+  SIMT_SHARED(mine, int[256]);
+  const int t = static_cast<int>(threadIdx.x), step = static_cast<int>(gridDim.x * blockDim.x);
+  mine[t] = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x) + t; i < n; i += step) atomicAdd(&mine[in[i] & 255], 1);
+  __syncthreads();
+  atomicAdd(&bins[t], mine[t]);
+}
+
 // Products of a warpgroup, four to a wait, of tiles in the layout of `in`: K-major, in 16-byte pieces.
 template <int N, class T>
 __global__ void multiply(const float* in, float* out, int steps) {
@@ -96,6 +133,16 @@ void run_tf32_products(const float* in, float* out, int steps, simt::stream_t st
 }
 void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::stream_t stream) {
   simt::launch({dim3(rows), dim3(256), 0, stream}, softmax_rows, in, out, cols);
+}
+void run_tiled_product(const float* a, const float* b, float* c, int n, simt::stream_t stream) {
+  const auto tiles = static_cast<unsigned>(n / 16);
+  simt::launch({dim3(tiles, tiles), dim3(16, 16), 0, stream}, tiled_product, a, b, c, n);
+}
+void run_stencil(const float* in, float* out, int n, simt::stream_t stream) {
+  simt::launch({dim3(static_cast<unsigned>(n / 256)), dim3(256), 0, stream}, stencil, in, out, n);
+}
+void run_count_bins(const int* in, int* bins, int n, simt::stream_t stream) {
+  simt::launch({dim3(static_cast<unsigned>(n / 4096)), dim3(256), 0, stream}, count_bins, in, bins, n);
 }
 void run_barriers(unsigned blocks, unsigned threads, int count, simt::stream_t stream) {
   simt::launch({dim3(blocks), dim3(threads), 0, stream}, barriers, count);

@@ -11,6 +11,12 @@ namespace warpcheck::bench {
 inline namespace emulated {
 
 void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::emulation* stream);
+// n: a multiple of 16.
+void run_tiled_product(const float* a, const float* b, float* c, int n, simt::emulation* stream);
+// n: a multiple of 256.
+void run_stencil(const float* in, float* out, int n, simt::emulation* stream);
+// Of 256 bins; n: a multiple of 4096.
+void run_count_bins(const int* in, int* bins, int n, simt::emulation* stream);
 void run_barriers(unsigned blocks, unsigned threads, int count, simt::emulation* stream);
 void run_warp_barriers(unsigned blocks, unsigned threads, int count, simt::emulation* stream);
 void run_nothing(unsigned blocks, unsigned threads, simt::emulation* stream);

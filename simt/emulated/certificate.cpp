@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "simt/emulated/certificate_state.hpp"
+#include "simt/emulated/packed_cells.hpp"
 #include "simt/emulated/symbols.hpp"
 
 namespace simt {
@@ -69,6 +70,29 @@ uint32_t known_phases(const phase_clock& k, const thread& t) {
   if (t.knows == nullptr) return known;
   for (const wide_clock& wide : t.knows->wide) known = std::max(known, wide.what.below(key));
   return std::max(known, t.knows->known.below(key));
+}
+
+// True if another cell has accesses in the summary of this one, which is about to have some. For device memory it may
+// be true without reason.
+bool is_summary_in_use(size_t offset, bool is_byte, uint32_t flag) {
+  if (offset < k_arenas_bytes) {
+    bool found = false;
+    for (size_t i = 0; is_byte && i < 4; ++i) found = found || (shadow.bytes[offset / 4 * 4 + i].write.pc & flag) != 0;
+    return found;
+  }
+  group_summary& g = group_at(offset, flag);
+  const uint32_t own = 1u << offset / 4 % k_group_words;
+  const packed_cell* cells = shadow.packed + (offset - k_arenas_bytes) / 4 / k_group_words * k_group_words;
+  uint32_t users = g.stamp == detector.generation ? g.words : 0;
+  if (!is_byte) users &= ~own;
+  for (uint32_t bits = users; bits != 0; bits &= bits - 1) {
+    const packed_cell& c = cells[__builtin_ctz(bits)];
+    if (is_link(c) || ((flag == k_dropped_reads ? c.first : c.second) & k_packed_mark) != 0) break;
+    users &= ~(bits & -bits);
+  }
+  g.stamp = detector.generation;
+  g.words = users | own;
+  return users != 0;
 }
 
 }  // namespace
@@ -146,16 +170,10 @@ void certificate_ends(emulation& stream) {
   }
 }
 
-void summarise(shadow_cell& cell, size_t offset, bool is_byte, uint32_t flag, const access_record& access) {
-  access_summary& s = flag == k_dropped_reads ? shadow.dropped[offset / 4].reads : shadow.dropped[offset / 4].atomics;
+void summarise(bool is_marked, size_t offset, bool is_byte, uint32_t flag, const access_record& access) {
+  access_summary& s = summary_at(offset, flag);
   const uint32_t instance = instance_of(access.thread), linear = linear_of(access.thread);
-  if ((cell.write.pc & flag) == 0) {
-    bool is_in_use = false;
-    for (size_t i = 0; is_byte && i < 4; ++i)
-      is_in_use = is_in_use || (shadow.bytes[offset / 4 * 4 + i].write.pc & flag) != 0;
-    if (!is_in_use) s.thread = 0;
-    cell.write.pc |= flag;
-  }
+  if (!is_marked && !is_summary_in_use(offset, is_byte, flag)) s.thread = 0;
   const thread* t = (access.thread & k_agent) != 0 ? nullptr : find_thread(access.thread);
   // The thread may have arrived since at a barrier that has the access behind it.
   const auto phase_at = [&](uint64_t latest, bool grid) {

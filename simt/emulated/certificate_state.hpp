@@ -35,8 +35,20 @@ void certificate_begins(bool overlaps);
 // Counts the launch as certified, or adds its choices to the report.
 void certificate_ends(emulation& stream);
 
-// Keeps an access that the cell of this offset has no place for. `cell` is the word's own, or a byte's.
-void summarise(shadow_cell& cell, size_t offset, bool is_byte, uint32_t flag, const access_record& access);
+inline group_summary& group_at(size_t offset, uint32_t flag) {
+  const size_t group = (offset - k_arenas_bytes) / 4 / k_group_words;
+  return flag == k_dropped_reads ? shadow.dropped_reads[group] : shadow.dropped_atomics[group];
+}
+// The summary that a cell with this flag has accesses in.
+inline access_summary& summary_at(size_t offset, uint32_t flag) {
+  if (offset >= k_arenas_bytes) return group_at(offset, flag).summary;
+  dropped_accesses& of_word = shadow.dropped[offset / 4];
+  return flag == k_dropped_reads ? of_word.reads : of_word.atomics;
+}
+
+// Keeps an access that the cell of this offset, the word's own or a byte's, has no place for. `is_marked`: the cell has
+// others there.
+void summarise(bool is_marked, size_t offset, bool is_byte, uint32_t flag, const access_record& access);
 
 // True if all accesses of the summary happened before the present point of t.
 bool is_covered(const access_summary& s, const thread& t);
@@ -59,10 +71,9 @@ bool all_accesses(const access_summary& s, const Predicate& holds) {
 inline void check_dropped(const shadow_cell& cell, size_t offset, access_kind kind, const thread& t, uint32_t pc) {
   const uint32_t flags = cell.write.pc & (k_dropped_reads | k_dropped_atomics);
   if (flags == 0 || !certificate.holds) return;
-  const dropped_accesses& dropped = shadow.dropped[offset / 4];
-  const bool is_known =
-      (kind == access_kind::read || (flags & k_dropped_reads) == 0 || is_covered(dropped.reads, t)) &&
-      (kind == access_kind::atomic || (flags & k_dropped_atomics) == 0 || is_covered(dropped.atomics, t));
+  const auto covers = [&](uint32_t flag) { return (flags & flag) == 0 || is_covered(summary_at(offset, flag), t); };
+  const bool is_known = (kind == access_kind::read || covers(k_dropped_reads)) &&
+                        (kind == access_kind::atomic || covers(k_dropped_atomics));
   if (!is_known) count_choice(choice::unknown_reader, pc & k_code_offset);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "simt/emulated/cell_checks.hpp"
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
@@ -14,7 +15,7 @@
 namespace simt {
 inline namespace emu {
 
-static bool compares_and_swaps = false;  // the atomic that is checked next, or now
+bool compares_and_swaps = false;
 
 void hb_compares() { compares_and_swaps = true; }
 
@@ -52,131 +53,6 @@ void report_out_of_bounds(size_t offset, size_t bytes, access_kind kind, uint32_
   if (!outlives("out_of_bounds", pc, text)) fail("out_of_bounds", text);
   for (size_t i = offset; kind == access_kind::read && i < offset + bytes; ++i)
     if (!is_inside(i)) reinterpret_cast<char*>(shadow.base)[i] = 0;
-}
-
-// A third one has no place but where it is of another warp than the two.
-inline bool replaces_second(const access_record (&slots)[2], const access_record& now) {
-  return (slots[0].thread ^ slots[1].thread) < k_lanes && (now.thread ^ slots[0].thread) >= k_lanes;
-}
-
-// Keeps two readers of a word, of different warps where there are such.
-inline void keep_read(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  access_record(&slots)[2] = c.reads;
-  for (access_record& slot : slots) {
-    if (slot.thread == 0 || ordered(slot, t)) {
-      slot = now;
-      return;
-    }
-  }
-  const bool replaces = replaces_second(slots, now);
-  if (certificate.holds) summarise(c, offset, bytes == 1, k_dropped_reads, replaces ? slots[1] : now);
-  if (replaces) slots[1] = now;
-}
-
-inline bool reads_only(const access_record& atomic) { return (atomic.pc & k_atomic_load) != 0; }
-
-// True if an atomic has read what the earlier one wrote, or what came of that: then what comes after it comes after the
-// earlier one, too (PTX ISA, "Memory consistency model": observation order and causality order).
-inline bool observes(const access_record& later, const access_record& earlier) {
-  return (later.pc & k_atomic_store) == 0 && !reads_only(earlier);
-}
-
-// Keeps two atomics of a word, the earlier first.
-inline void keep_atomic(access_record (&slots)[2], const access_record& now, const thread& t) {
-  const auto stands_for = [&](const access_record& earlier) {
-    if (earlier.thread == 0) return true;
-    if (reads_only(now) && !reads_only(earlier)) return false;
-    return observes(now, earlier) || ordered(earlier, t);
-  };
-  if (stands_for(slots[1])) slots[1] = {};
-  if (stands_for(slots[0])) {
-    slots[0] = slots[1];
-    slots[1] = {};
-  }
-  if (slots[0].thread == 0)
-    slots[0] = now;
-  else if (slots[1].thread == 0 || replaces_second(slots, now))
-    slots[1] = now;
-}
-
-bool atomics_conflict(const access_record& earlier, const access_record& now) {
-  return ((earlier.pc | now.pc) & k_block_scope) != 0 && instance_of(earlier.thread) != instance_of(now.thread) &&
-         !(reads_only(earlier) && reads_only(now));
-}
-
-template <access_kind Kind>
-inline void check_atomics(const shadow_cell& c, const access_record& now, const thread& t, size_t offset,
-                          size_t bytes) {
-  for (const access_record& a : c.atomics) {
-    if (a.thread == 0 || (Kind == access_kind::read && reads_only(a)) ||
-        (Kind == access_kind::atomic && !atomics_conflict(a, now)) || ordered(a, t))
-      continue;
-    const access_record& later = c.atomics[1];
-    if (Kind != access_kind::atomic && &a != &later && later.thread != 0 && observes(later, a) && ordered(later, t))
-      continue;
-    outlive_race({a, access_kind::atomic, now, Kind, offset, bytes});
-  }
-}
-
-template <access_kind Kind>
-inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
-  if (Kind == access_kind::read && c.reads[1].thread != 0) __builtin_prefetch(&shadow.dropped[offset / 4], 1);
-  if (c.write.thread != 0 && !ordered(c.write, t))
-    outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
-  check_atomics<Kind>(c, now, t, offset, bytes);
-  check_dropped(c, offset, Kind, t, now.pc);
-  if (Kind == access_kind::write || (Kind == access_kind::atomic && !reads_only(now)))
-    for (const access_record& r : c.reads)
-      if (r.thread != 0 && !ordered(r, t)) outlive_race({r, access_kind::read, now, Kind, offset, bytes});
-  if (Kind == access_kind::read) {
-    keep_read(c, now, t, offset, bytes);
-  } else if (Kind == access_kind::atomic) {
-    if (compares_and_swaps)
-      for (access_record& r : c.reads)
-        if (r.thread == now.thread) r.pc |= k_first_read;
-    keep_atomic(c.atomics, now, t);
-    if (certificate.holds) summarise(c, offset, bytes == 1, k_dropped_atomics, now);
-  } else {
-    // All earlier accesses happened before this write: what is ordered after it is ordered after them.
-    c.write = now;
-    c.atomics[0] = c.atomics[1] = c.reads[0] = c.reads[1] = {};
-  }
-}
-
-inline void refresh(shadow_cell& c, uint32_t stamp) {
-  if (c.stamp == stamp) return;
-  c = {};
-  c.stamp = stamp;
-}
-
-template <access_kind Kind>
-void check_bytes(shadow_cell& word, uint32_t stamp, size_t first, size_t end, const access_record& now,
-                 const thread& t) {
-  shadow_cell* bytes = shadow.bytes + first / 4 * 4;
-  if (word.stamp != (stamp | k_split)) {
-    // From now on each byte of the word keeps its own accesses, beginning with those to the whole word.
-    refresh(word, stamp);
-    for (int i = 0; i < 4; ++i) bytes[i] = word;
-    word.stamp = stamp | k_split;
-  }
-  for (size_t i = first; i < end; ++i) check_cell<Kind>(bytes[i % 4], now, t, i, 1);
-}
-
-template <access_kind Kind>
-inline void check_races(size_t offset, size_t bytes, uint32_t stamp, const access_record& now, const thread& t) {
-  const size_t end = offset + bytes;
-  for (size_t at = offset; at < end;) {
-    shadow_cell& word = shadow.words[at / 4];
-    const size_t next = at / 4 * 4 + 4 < end ? at / 4 * 4 + 4 : end;
-    if (next - at == 4 && word.stamp != (stamp | k_split)) {
-      refresh(word, stamp);
-      check_cell<Kind>(word, now, t, at, 4);
-    } else {
-      check_bytes<Kind>(word, stamp, at, next, now, t);
-    }
-    at = next;
-  }
 }
 
 void note_unwritten(size_t offset, uint32_t pc) {
@@ -251,10 +127,14 @@ inline void check(size_t offset, size_t bytes, const access_record& now, bool ma
     if (instance_of(now.thread) != owner.instance) owner.foreign[now.thread] = {now.clock, now.pc & k_code_offset};
   } else {
     if (!check_global<Kind>(offset, bytes, now)) return;
-    if (shadow.units[offset / k_unit_bytes].is_followed && !is_repeated<Kind>(offset, bytes, stamp))
+    if (shadow.units[offset / k_unit_bytes].is_followed && !is_repeated(Kind, offset, bytes, stamp))
       follow_access(offset, bytes, Kind, now);
   }
-  if (device.stream->detect) check_races<Kind>(offset, bytes, stamp, now, *current);
+  if (!device.stream->detect) return;
+  if (offset < k_arenas_bytes)
+    check_races_shared<Kind>(offset, bytes, stamp, now, *current);
+  else
+    check_races_device<Kind>(offset, bytes, stamp, now, *current);
 }
 
 inline access_record access_from(const void* pc) { return {current->id, current->clock, code_offset(pc)}; }
@@ -415,6 +295,17 @@ void check_index(const void* from, const void* at) {
            std::to_string(place - other.begin) + " of another one of " + std::to_string(other.bytes) + " bytes";
   };
   if (!outlives("out_of_bounds", pc, text)) fail("out_of_bounds", text);
+}
+
+bool is_repeated(access_kind kind, size_t offset, size_t bytes, uint32_t generation) {
+  if (bytes != 4 || offset % 4 != 0 || detector.launch_begin > 1) return false;
+  bool found = false;
+  each_cell_of_word(offset, generation, [&](const shadow_cell& c, size_t, size_t size) {
+    found = size == 4 && (kind == access_kind::read    ? c.reads[0].thread != 0 || c.write.thread != 0
+                          : kind == access_kind::write ? c.write.thread != 0
+                                                       : c.atomics[0].thread != 0);
+  });
+  return found;
 }
 
 void forbid_access(const void* p, size_t bytes, int argument) {

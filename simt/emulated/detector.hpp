@@ -55,44 +55,31 @@ void join(thread& t, uint64_t key, uint32_t below);
 void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind);
 uint32_t name_flight(const thread& t, agent_kind kind = agent_kind::copy);
 
-// True if the recorded access happened before the present point of t.
-inline bool ordered(const access_record& r, const thread& t) {
+inline bool knows_barriers_only(const thread& t) {
+  const block_state& b = *t.home;
+  return t.knows == nullptr && b.known.empty() && b.wide[0].what.empty() && b.wide[1].what.empty();
+}
+// True if the recorded access happened before the present point of t, by everything that t knows.
+bool ordered_by_clocks(const access_record& r, const thread& t);
+
+// The same. Most threads know no more than what the barriers of their block and warp imply.
+__attribute__((always_inline)) inline bool ordered(const access_record& r, const thread& t) {
   if (r.thread == t.id) return true;
   const block_state& b = *t.home;
-  if (instance_of(r.thread) == b.instance && (r.thread & k_agent) == 0) {
-    const uint32_t linear = linear_of(r.thread);
-    const thread& other = b.threads[linear];
-    // A barrier orders those who take part: an exited thread's last epoch is behind no later barrier. As long as no
-    // thread has exited, the other thread's state, which is seldom in the cache, is not read.
-    const bool behind = b.alive == device.threads || other.state != thread_state::finished || r.clock < other.clock;
-    if (r.clock < b.base && behind) return true;
-    if (linear / k_lanes == t.warp && behind) {
-      if (r.clock < b.warps[t.warp].base) return true;
-      if (t.knows != nullptr && t.knows->has_lanes && r.clock < t.knows->lane_below[linear % k_lanes]) return true;
-    }
+  if (knows_barriers_only(t)) {
+    const uint32_t differs = r.thread ^ t.id;
+    // No base of a warp is below its block's. Where a thread has left, it takes a closer look.
+    if (differs >= k_agent || r.clock >= (differs < k_lanes ? b.warps[t.warp].base : b.base)) return false;
+    if (b.alive == device.threads) return true;
   }
-  for (const wide_clock& wide : b.wide)
-    if (wide.covers(r.thread, r.clock)) return true;
-  if (b.known.covers(r.thread, r.clock)) return true;
-  if (t.knows == nullptr) return false;
-  for (const wide_clock& wide : t.knows->wide)
-    if (wide.covers(r.thread, r.clock)) return true;
-  return t.knows->known.covers(r.thread, r.clock);
+  return ordered_by_clocks(r, t);
 }
 
 enum class access_kind : uint8_t { read, write, atomic };
 const char* name_of(access_kind kind);
 
-// True if the launch has already made such an access to these bytes, so that it is followed.
-template <access_kind Kind>
-inline bool is_repeated(size_t offset, size_t bytes, uint32_t stamp) {
-  if (bytes != 4 || offset % 4 != 0) return false;
-  const shadow_cell& c = shadow.words[offset / 4];
-  if (c.stamp != stamp || detector.launch_begin > 1) return false;
-  return Kind == access_kind::read    ? c.reads[0].thread != 0 || c.write.thread != 0
-         : Kind == access_kind::write ? c.write.thread != 0
-                                      : c.atomics[0].thread != 0;
-}
+// True if the launch has already made such an access to these bytes of device memory, so that it is followed.
+bool is_repeated(access_kind kind, size_t offset, size_t bytes, uint32_t generation);
 
 // Two accesses that nothing orders, to `bytes` bytes (1 or 4) at the offset in the region.
 struct race_record {

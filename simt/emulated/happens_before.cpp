@@ -10,6 +10,7 @@
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
+#include "simt/emulated/packed_cells.hpp"
 #include "simt/emulated/region.hpp"
 
 namespace simt {
@@ -136,6 +137,7 @@ void new_generation() {
     shadow_forget();
     detector.generation = 1;
   }
+  forget_linked();
 }
 
 vector_clock snapshot(const thread& t) {
@@ -174,6 +176,30 @@ void hb_launch_begins(bool programmatic_launch) {
   detector.unwritten.found = false;
   detector.far_access = 0;
   detector.forbidden = forbidden_here;
+}
+
+bool ordered_by_clocks(const access_record& r, const thread& t) {
+  if (r.thread == t.id) return true;
+  const block_state& b = *t.home;
+  if (instance_of(r.thread) == b.instance && (r.thread & k_agent) == 0) {
+    const uint32_t linear = linear_of(r.thread);
+    const thread& other = b.threads[linear];
+    // A barrier orders those who take part: an exited thread's last epoch is behind no later barrier. As long as no
+    // thread has exited, the other thread's state, which is seldom in the cache, is not read.
+    const bool behind = b.alive == device.threads || other.state != thread_state::finished || r.clock < other.clock;
+    if (r.clock < b.base && behind) return true;
+    if (linear / k_lanes == t.warp && behind) {
+      if (r.clock < b.warps[t.warp].base) return true;
+      if (t.knows != nullptr && t.knows->has_lanes && r.clock < t.knows->lane_below[linear % k_lanes]) return true;
+    }
+  }
+  for (const wide_clock& wide : b.wide)
+    if (wide.covers(r.thread, r.clock)) return true;
+  if (b.known.covers(r.thread, r.clock)) return true;
+  if (t.knows == nullptr) return false;
+  for (const wide_clock& wide : t.knows->wide)
+    if (wide.covers(r.thread, r.clock)) return true;
+  return t.knows->known.covers(r.thread, r.clock);
 }
 
 void hb_stream_settles() { detector.settled = true; }

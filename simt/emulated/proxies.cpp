@@ -7,6 +7,7 @@
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/intrinsics.hpp"
+#include "simt/emulated/packed_cells.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/symbols.hpp"
 
@@ -129,14 +130,10 @@ void note_read_only(const void* p, size_t bytes) {
       });
     }
   };
-  for (size_t at = begin; at < begin + bytes; ++at) {
-    const shadow_cell& word = shadow.words[at / 4];
-    if (word.stamp == (detector.generation | k_split))
-      check(shadow.bytes[at], at);
-    else if (word.stamp == detector.generation)
-      check(word, at);
-    if (word.stamp != (detector.generation | k_split)) at |= 3;  // the word's last byte
-  }
+  for (size_t word = begin / 4 * 4; word < begin + bytes; word += 4)
+    each_cell_of_word(word, detector.generation, [&](const shadow_cell& c, size_t offset, size_t size) {
+      if (offset + size > begin && offset < begin + bytes) check(c, std::max(offset, begin));
+    });
 }
 
 }  // namespace detail

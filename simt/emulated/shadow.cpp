@@ -7,6 +7,7 @@
 
 #include "simt/emulated/fiber.hpp"
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/packed_cells.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/stream_clocks.hpp"
 #include "simt/error.hpp"
@@ -19,12 +20,18 @@ shadow_tables shadow;
 namespace {
 
 constexpr size_t k_big = 1 << 20;
-constexpr size_t k_word_cells = k_region_bytes / 4 * sizeof(shadow_cell);
-constexpr size_t k_byte_cells = k_region_bytes * sizeof(shadow_cell);
-constexpr size_t k_dropped = k_region_bytes / 4 * sizeof(dropped_accesses);
+constexpr size_t k_word_cells = k_arenas_bytes / 4 * sizeof(shadow_cell);
+constexpr size_t k_byte_cells = k_arenas_bytes * sizeof(shadow_cell);
+constexpr size_t k_dropped = k_arenas_bytes / 4 * sizeof(dropped_accesses);
 
+constexpr size_t k_group_bytes = k_group_words * 4, k_groups = k_device_memory_bytes / k_group_bytes;
+constexpr size_t k_packed_cells = k_device_memory_bytes / 4 * sizeof(packed_cell);
+constexpr size_t k_stamps = k_groups * sizeof(uint32_t);
+constexpr size_t k_summaries = k_groups * sizeof(group_summary);
+
+constexpr size_t k_cells = k_word_cells + k_byte_cells + k_dropped + k_packed_cells + k_stamps + 2 * k_summaries;
 constexpr size_t k_units = k_region_bytes / k_unit_bytes * sizeof(unit_range);
-constexpr size_t k_tables = k_word_cells + k_byte_cells + k_dropped + k_region_bytes + k_units;
+constexpr size_t k_tables = k_cells + k_region_bytes + k_units;
 
 void prepare() {
   if (shadow.words != nullptr) return;
@@ -37,6 +44,10 @@ void prepare() {
   shadow.words = reinterpret_cast<shadow_cell*>(next(k_word_cells));
   shadow.bytes = reinterpret_cast<shadow_cell*>(next(k_byte_cells));
   shadow.dropped = reinterpret_cast<dropped_accesses*>(next(k_dropped));
+  shadow.packed = reinterpret_cast<packed_cell*>(next(k_packed_cells));
+  shadow.stamps = reinterpret_cast<uint32_t*>(next(k_stamps));
+  shadow.dropped_reads = reinterpret_cast<group_summary*>(next(k_summaries));
+  shadow.dropped_atomics = reinterpret_cast<group_summary*>(next(k_summaries));
   shadow.flags = reinterpret_cast<uint8_t*>(next(k_region_bytes));
   shadow.units = reinterpret_cast<unit_range*>(next(k_units));
 }
@@ -80,11 +91,14 @@ void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   hb_stream_settles();
   // Stale cells are harmless when another launch has begun, since their stamp is old; a kernel may free memory, too.
   if (bytes < k_big && !in_kernel()) return;
-  const size_t offset = offset_of(p);
-  zero(shadow.words + offset / 4, bytes / 4 * sizeof(shadow_cell));
-  zero(shadow.bytes + offset, bytes * sizeof(shadow_cell));
-  zero(shadow.dropped + offset / 4, bytes / 4 * sizeof(dropped_accesses));
-  zero(shadow.flags + offset, bytes);
+  // A group lies in one allocation, as a page does.
+  const size_t first_group = (offset_of(p) - k_arenas_bytes) / k_group_bytes;
+  const size_t groups = (bytes + k_group_bytes - 1) / k_group_bytes + 1;
+  zero(shadow.packed + first_group * k_group_words, groups * k_group_words * sizeof(packed_cell));
+  zero(shadow.stamps + first_group, groups * sizeof(uint32_t));
+  zero(shadow.dropped_reads + first_group, groups * sizeof(group_summary));
+  zero(shadow.dropped_atomics + first_group, groups * sizeof(group_summary));
+  zero(shadow.flags + offset_of(p), bytes);
 }
 
 void shadow_open_shared(char* p, size_t bytes) {
@@ -94,11 +108,7 @@ void shadow_open_shared(char* p, size_t bytes) {
 
 void shadow_close_shared(char* p, size_t bytes) { std::memset(shadow.flags + offset_of(p), 0, bytes); }
 
-void shadow_forget() {
-  madvise(shadow.words, k_word_cells, MADV_DONTNEED);
-  madvise(shadow.bytes, k_byte_cells, MADV_DONTNEED);
-  madvise(shadow.dropped, k_dropped, MADV_DONTNEED);
-}
+void shadow_forget() { madvise(shadow.words, k_cells, MADV_DONTNEED); }
 
 void mark_uninitialized(void* p, size_t bytes) {
   unit_range* r = range_of(p, bytes);

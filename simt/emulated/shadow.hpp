@@ -26,7 +26,8 @@ inline constexpr uint32_t k_dropped_reads = 1u << 31, k_dropped_atomics = 1u << 
 
 // The accesses to one 4-byte word, or to one byte of a word that was accessed in parts, that a later one may race with:
 // the last write and, since then, up to two atomics, the earlier first, and two reads of different threads (of
-// different warps where possible). Stale unless `stamp` is the present one.
+// different warps where possible). Shared memory has one for each word, stale unless `stamp` is the present one; cells
+// of device memory are packed (packed_cells.hpp) and are checked in this form.
 struct shadow_cell {
   access_record write, atomics[2], reads[2];
   uint32_t stamp;
@@ -48,6 +49,13 @@ struct access_summary {
 struct dropped_accesses {
   access_summary reads, atomics;
 };
+// In device memory neighbouring words share their summaries. `words`: which have used it, by a bit each.
+inline constexpr size_t k_group_words = 32;
+struct group_summary {
+  access_summary summary;
+  uint32_t words, stamp;
+};
+struct packed_cell;
 
 // The live allocation of a unit of device memory: offsets in the region.
 struct unit_range {
@@ -67,9 +75,15 @@ struct shadow_tables {
     uintptr_t begin = 0, bytes = 0;
     bool has(uintptr_t address) const { return address - begin < bytes; }
   } surroundings, tables;
+  // Of shared memory, by word, but for `bytes`.
   shadow_cell* words = nullptr;
   shadow_cell* bytes = nullptr;
-  dropped_accesses* dropped = nullptr;  // by word
+  dropped_accesses* dropped = nullptr;
+  // Of device memory: by word; by group of words, of which the cells are stale unless its stamp is the generation.
+  packed_cell* packed = nullptr;
+  uint32_t* stamps = nullptr;
+  group_summary* dropped_reads = nullptr;
+  group_summary* dropped_atomics = nullptr;
   uint8_t* flags = nullptr;  // per byte; arenas: k_accessible and k_written; device memory: k_written where tracked
   unit_range* units = nullptr;
 };
