@@ -323,9 +323,7 @@ std::string timed_call::run(const listed_operator& callee, int i) {
 
 void timed_call::run_into(const listed_operator& callee, char byte) {
   device_.wait();
-  const std::vector<char> fill(k_chunk, byte);
-  for (size_t done = 0; done < memory_.output_stride; done += k_chunk)
-    write(memory_.output(0) + done, fill.data(), std::min(k_chunk, memory_.output_stride - done));
+  device_.timing.fill(memory_.output(0), byte, memory_.output_stride);
   run(callee, 0);
   device_.wait();
 }
