@@ -70,4 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(CubArrays, AreSortedAndCounted) {
+  const auto r = warpcheck::self::run_command("cd " + programs() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
+                                              "' run-emulated cub_arrays.cu --schedule fair --no-trace");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 }  // namespace

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "operators.hpp"
@@ -243,6 +244,94 @@ struct DeviceRadixSort {
       }
       written(out, static_cast<size_t>(items));
       if (values_out != nullptr) written(values_out, static_cast<size_t>(items));
+    });
+  }
+};
+
+// Sorts in place; all of its sorts are stable.
+struct DeviceMergeSort {
+  template <class Keys, class Less>
+  static cudaError_t SortKeys(void* storage, size_t& bytes, Keys keys, int64_t items, Less less,
+                              cudaStream_t stream = nullptr, SIMT_SITE) {
+    return SortKeysCopy(storage, bytes, keys, keys, items, less, stream, site);
+  }
+  template <class Keys, class Less>
+  static cudaError_t StableSortKeys(void* storage, size_t& bytes, Keys keys, int64_t items, Less less,
+                                    cudaStream_t stream = nullptr, SIMT_SITE) {
+    return SortKeysCopy(storage, bytes, keys, keys, items, less, stream, site);
+  }
+  template <class In, class Out, class Less>
+  static cudaError_t SortKeysCopy(void* storage, size_t& bytes, In in, Out out, int64_t items, Less less,
+                                  cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort(site, stream, storage, bytes, in, out, static_cast<char*>(nullptr), items, less);
+  }
+  template <class Keys, class Values, class Less>
+  static cudaError_t SortPairs(void* storage, size_t& bytes, Keys keys, Values values, int64_t items, Less less,
+                               cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort(site, stream, storage, bytes, keys, keys, values, items, less);
+  }
+  template <class Keys, class Values, class Less>
+  static cudaError_t StableSortPairs(void* storage, size_t& bytes, Keys keys, Values values, int64_t items, Less less,
+                                     cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sort(site, stream, storage, bytes, keys, keys, values, items, less);
+  }
+
+ private:
+  template <class In, class Out, class Values, class Less>
+  static cudaError_t sort(const ::simt::import::site& site, cudaStream_t stream, void* storage, size_t& bytes, In in,
+                          Out out, Values values, int64_t items, Less less) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(out, items, values, values == nullptr ? 0 : items))
+      return refuse_overlap("cub::DeviceMergeSort", "arrays of keys and of values", site);
+    return in_stream("cub::DeviceMergeSort", site, stream, [=]() mutable {
+      using value = std::decay_t<decltype(values[0])>;
+      std::vector<std::pair<std::decay_t<decltype(in[0])>, value>> pairs;
+      for (int64_t i = 0; i < items; ++i) pairs.emplace_back(in[i], values == nullptr ? value{} : values[i]);
+      std::stable_sort(pairs.begin(), pairs.end(),
+                       [&](const auto& a, const auto& b) { return less(a.first, b.first); });
+      for (int64_t i = 0; i < items; ++i) {
+        out[i] = pairs[static_cast<size_t>(i)].first;
+        if (values != nullptr) values[i] = pairs[static_cast<size_t>(i)].second;
+      }
+      written(out, static_cast<size_t>(items));
+      if (values != nullptr) written(values, static_cast<size_t>(items));
+    });
+  }
+};
+
+// Counts samples in bins, one fewer than the levels between them. A sample outside all bins counts nowhere.
+struct DeviceHistogram {
+  template <class Samples, class Count, class Level>
+  static cudaError_t HistogramEven(void* storage, size_t& bytes, Samples samples, Count* histogram, int levels,
+                                   Level lower, Level upper, int64_t items, cudaStream_t stream = nullptr, SIMT_SITE) {
+    return count(site, stream, storage, bytes, samples, histogram, levels, items, [=](Level sample) {
+      if (!(sample >= lower && sample < upper)) return -1;
+      if constexpr (std::is_integral_v<Level>)
+        return static_cast<int>(uint64_t(sample - lower) * uint64_t(levels - 1) / uint64_t(upper - lower));
+      return static_cast<int>((sample - lower) * (Level(levels - 1) / (upper - lower)));
+    });
+  }
+  template <class Samples, class Count, class Level>
+  static cudaError_t HistogramRange(void* storage, size_t& bytes, Samples samples, Count* histogram, int levels,
+                                    const Level* limits, int64_t items, cudaStream_t stream = nullptr, SIMT_SITE) {
+    return count(site, stream, storage, bytes, samples, histogram, levels, items, [=](Level sample) {
+      const int above = static_cast<int>(std::upper_bound(limits, limits + levels, sample) - limits);
+      return above == levels ? -1 : above - 1;
+    });
+  }
+
+ private:
+  template <class Samples, class Count, class Bin>
+  static cudaError_t count(const ::simt::import::site& site, cudaStream_t stream, void* storage, size_t& bytes,
+                           Samples samples, Count* histogram, int levels, int64_t items, Bin bin) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(samples, items, histogram, levels - 1))
+      return refuse_overlap("cub::DeviceHistogram", "the samples and the histogram", site);
+    return in_stream("cub::DeviceHistogram", site, stream, [=]() mutable {
+      std::fill_n(histogram, levels - 1, Count{});
+      for (int64_t i = 0; i < items; ++i)
+        if (const int b = bin(samples[i]); b >= 0) ++histogram[b];
+      written(histogram, static_cast<size_t>(levels - 1));
     });
   }
 };
