@@ -259,10 +259,11 @@ std::string ptx_translator::convert(const instruction& i) {
   const auto& o = i.operands;
   const auto& p = i.opcode;
   if (i.begins({"cvt", "pack", "sat"}) && p.size() >= 5 && (o.size() == 3 || o.size() == 4) && p[4] == "s32") {
-    const std::string t = type_of_ptx(p[3]);
-    if (t.find('8') == std::string::npos && t.find("16") == std::string::npos) return "";
-    return store(o[0], fmt::format("ptx::packed<{}>({}, {}, {})", t, as("int32_t", o[1]), as("int32_t", o[2]),
-                                   o.size() == 4 ? as("uint32_t", o[3]) : "0u"));
+    const std::string_view type = p[3], sign = type.substr(0, 1), width = type.substr(1);
+    if ((sign != "s" && sign != "u") || (width != "2" && width != "4" && width != "8" && width != "16")) return "";
+    return store(
+        o[0], fmt::format("ptx::packed<{}int32_t, {}>({}, {}, {})", sign == "u" ? "u" : "", width, as("int32_t", o[1]),
+                          as("int32_t", o[2]), o.size() == 4 ? as("uint32_t", o[3]) : "0u"));
   }
   if (p.size() < 3) return "";
   const std::string &to = p[p.size() - 2], &from = p.back();

@@ -527,13 +527,15 @@ template <class Half>
 SIMT_INLINE uint32_t pair(float high, float low, rounding mode) {
   return half_of<Half>(low, mode).bits | static_cast<uint32_t>(half_of<Half>(high, mode).bits) << 16;
 }
-// cvt.pack: two saturated integers, and c above them where they have 8 bits.
-template <class T>
+// cvt.pack: two saturated integers of 16 bits, or of fewer with the low bits of c above them.
+template <class T, int Width>
 SIMT_INLINE uint32_t packed(int32_t a, int32_t b, uint32_t c) {
-  using bits = std::make_unsigned_t<T>;
-  constexpr uint32_t k_width = 8 * sizeof(T);
-  const uint32_t low = static_cast<bits>(clamped<T>(a)) << k_width | static_cast<bits>(clamped<T>(b));
-  return k_width == 8 ? c << 16 | low : low;
+  constexpr int32_t k_lowest = std::is_signed_v<T> ? -(1 << (Width - 1)) : 0, k_highest = k_lowest + (1 << Width) - 1;
+  const auto saturated = [](int32_t x) {
+    return static_cast<uint32_t>(x < k_lowest ? k_lowest : x > k_highest ? k_highest : x) & ((1u << Width) - 1);
+  };
+  const uint32_t low = saturated(a) << Width | saturated(b);
+  return Width == 16 ? low : c << 2 * Width | low;
 }
 
 }  // namespace simt::import::ptx

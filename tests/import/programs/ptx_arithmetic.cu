@@ -147,6 +147,10 @@ __global__ void conversions() {
   CHECK(u == 0x3c004000u);
   asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(u) : "r"(300), "r"(-1), "r"(0x1234));
   CHECK(u == 0x1234ff00u);
+  asm("cvt.pack.sat.s4.s32.b32 %0, %1, %2, %3;" : "=r"(u) : "r"(9), "r"(-9), "r"(0x1234567));
+  CHECK(u == 0x23456778u);
+  asm("cvt.pack.sat.u2.s32.b32 %0, %1, %2, %3;" : "=r"(u) : "r"(2), "r"(5), "r"(1));
+  CHECK(u == 0x1bu);
 }
 
 __global__ void warps(unsigned* memory, unsigned policy_of) {
