@@ -40,8 +40,9 @@ class parser {
 
   // Skips words of the declaration that are not part of the type; i_ is then the last of them.
   bool skip_qualifier() {
-    for (const char* word : {"__shared__", "__device__", "__constant__", "__managed__", "static", "inline"})
+    for (const char* word : {"__shared__", "__device__", "__constant__", "__managed__"})
       if (is(i_, word)) return true;
+    if (is(i_, "static") || is(i_, "inline")) return d_.is_local = true;
     if (is(i_, "extern")) return d_.is_extern = true;
     if (!(is(i_, "__attribute__") || is(i_, "alignas") || is(i_, "__align__")) || !is(i_ + 1, "(")) return false;
     const size_t close = s_.match(i_ + 1);

@@ -19,7 +19,7 @@ struct cuda_declarator {
 };
 struct cuda_declaration {
   std::string alignment = "1";
-  bool is_extern = false, is_const = false;
+  bool is_extern = false, is_const = false, is_local = false;  // local: static or inline
   std::vector<cuda_declarator> declarators;
   size_t end = 0;  // the ";"
 };

@@ -527,7 +527,10 @@ class rewriter {
       header = t_.join(start, plain) + " ";
       arguments = "<" + *names + ">";
     }
-    if (plain == start) make_local(plain, d->end);
+    // As with nvcc, each source has its own copy: a header may define the variable.
+    const cuda_token& first = t_.tokens[plain];
+    const size_t at = t_.text(plain).starts_with("__") ? first.end : first.begin;  // not in a word that is removed
+    if (plain == start && !d->is_local) edits_.push_back({at, at, "static "});
     std::string references;
     for (const cuda_declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
@@ -537,15 +540,6 @@ class rewriter {
     }
     edits_.push_back({t_.tokens[d->end].end, t_.tokens[d->end].end, references});
     return true;
-  }
-
-  // As with nvcc, each source has its own copy of a variable of the device: a header may define it.
-  void make_local(size_t start, size_t end) {
-    for (size_t i = start; i < end && !is(i, "="); ++i)
-      if (is(i, "static") || is(i, "inline")) return;
-    const cuda_token& first = t_.tokens[start];
-    const size_t at = t_.text(start).starts_with("__") ? first.end : first.begin;  // the importer removes __device__
-    edits_.push_back({at, at, "static "});
   }
 
   // Returns "T, N" for `template <class T, int N>` in [start, end); nothing if a parameter has no name or another form.
