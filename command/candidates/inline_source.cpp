@@ -107,6 +107,8 @@ std::string inline_source(const std::string& file, const std::string& entry, con
   for (size_t i = 0; i < call.outputs.size(); ++i) outputs.push_back(fmt::format("out{}", i));
   text += fmt::format("#line 2 \"{}\"\nvoid {}({}) {{\n{}", path, k_inline_entry, fmt::join(parameters, ", "),
                       call.tensors());
+  for (const std::string condition : answer["empty"])
+    text += fmt::format("  if ({}) {{\n    out0.zero_();\n    return;\n  }}\n", condition);
   if (answer["zeroed"]) text += "  out0.zero_();\n";
   const std::string made = answer["call"];
   text += answer["returns"] ? fmt::format("  ::simt::import::take({{{}}}, {});\n}}\n", fmt::join(outputs, ", "), made)

@@ -10,9 +10,10 @@ line of JSON:
     call       the call in C++, whose tensors are in0, in1, ... and out0, ...
     returns    whether the result is what the call returns; else the call writes it into out0
     zeroed     whether out0 holds zeros before the call
+    empty      the conditions, in C++, under which the entry returns 0 without the call
 
 or {"error": sentence}. The file is read and never run, so nothing needs PyTorch. What is done beside the one call is
-refused: a result that is changed afterwards is not the kernel's.
+refused: a result that is changed afterwards is not the kernel's. Functions of the file that do no more are read, too.
 """
 import ast
 import json
@@ -55,6 +56,8 @@ def value(node, names):
     raise Unknown(ast.unparse(node))
 
 
+RESHAPED = ("squeeze", "unsqueeze", "view", "reshape", "flatten")  # a result of the same elements
+COMPARISONS = {ast.Eq: "==", ast.Lt: "<", ast.LtE: "<="}
 OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/"}
 
 
@@ -121,11 +124,13 @@ def entry_of(tree, name):
 class Reader:
     """Reads the statements of the entry, of which one is the call."""
 
-    def __init__(self, known, inputs, parameters):
+    def __init__(self, known, inputs, parameters, names=None, functions=None):
         self.known, self.inputs, self.parameters = known, inputs, parameters
+        self.names, self.functions = names or {}, functions or {}  # of the file
         self.tensors, self.sizes = {}, {}  # names: of tensors in C++, and of expressions of sizes
+        self.empty = []
         self.call = self.extension = self.returned = self.result = self.made = None
-        self.zeroed = False
+        self.zeroed = self.is_written = False  # is_written: by a helper, which returned out0
         if len(parameters) == inputs:
             self.tensors = {p: f"in{i}" for i, p in enumerate(parameters)}
         self.tuple = parameters[0] if len(parameters) == 1 else None
@@ -135,6 +140,8 @@ class Reader:
         raise Refused(f"line {node.lineno}: '{text}' {why}; the entry may only call one function of load_inline")
 
     def element(self, i):
+        if i == -1:
+            return "out0"
         return f"in{i}" if i < self.inputs else f"out{i - self.inputs}"
 
     def tensor(self, node):
@@ -145,8 +152,10 @@ class Reader:
             if node.func.attr != "to" or ast.unparse(node).endswith((".to(torch.float32)", ".to('cuda')")):
                 return self.tensor(node.func.value)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == self.tuple:
-            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
-                return self.element(node.slice.value)
+            try:
+                return self.element(int(ast.literal_eval(node.slice)))
+            except (ValueError, TypeError):
+                return None
         return None
 
     def size(self, node):
@@ -155,6 +164,8 @@ class Reader:
             return str(node.value).lower()
         if isinstance(node, ast.Name) and node.id in self.sizes:
             return self.sizes[node.id]
+        if isinstance(node, ast.Name) and node.id in self.names and node.id not in self.tensors:
+            return self.size(self.names[node.id])
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return f"({self.size(node.left)} {OPERATORS[type(node.op)]} {self.size(node.right)})"
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -164,6 +175,11 @@ class Reader:
                 return f"{tensor}.size({self.size(node.slice)})"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             tensor = self.tensor(node.func.value)
+            if node.func.attr == "cdiv" and len(node.args) == 2:
+                a, b = (self.size(e) for e in node.args)
+                return f"(({a} + {b} - 1) / {b})"
+            if tensor and node.func.attr == "data_ptr" and not node.args:
+                return f"reinterpret_cast<uintptr_t>({tensor}.data_ptr())"
             if tensor and node.func.attr in ("size", "numel", "dim") and len(node.args) == (node.func.attr == "size"):
                 return f"{tensor}.{node.func.attr}({', '.join(self.size(a) for a in node.args)})"
         return self.refuse(node, "is neither a tensor of the call nor a size of one")
@@ -183,6 +199,57 @@ class Reader:
         self.call = f"{self.extension['functions'][name]}({', '.join(arguments)})"
         return True
 
+    def helper(self, node):
+        """True if the expression is the call of a function of the file that calls one of load_inline. The statements of
+        that function are read with their own names."""
+        name = getattr(getattr(node, "func", None), "id", None)
+        if name not in self.functions or node.keywords or self.call:
+            return False
+        function = self.functions[name]
+        parameters = [a.arg for a in function.args.args]
+        if len(parameters) != len(node.args):
+            return False
+        inner = Reader(self.known, self.inputs, [], self.names, {n: f for n, f in self.functions.items() if n != name})
+        for parameter, given in zip(parameters, node.args):
+            if tensor := self.tensor(given):
+                inner.tensors[parameter] = tensor
+            elif isinstance(given, ast.Name) and given.id == self.tuple:
+                inner.tuple = parameter
+            else:
+                inner.sizes[parameter] = self.size(given)
+        inner.made, inner.zeroed = self.made, self.zeroed
+        inner.read(function.body)
+        if inner.call is None:
+            self.refuse(node, "calls no function of load_inline")
+        self.call, self.extension, self.empty = inner.call, inner.extension, self.empty + inner.empty
+        self.made, self.zeroed, self.is_written = inner.made, inner.zeroed, inner.result is False
+        return True
+
+    def is_no_concern(self, node):
+        """True of a source, and of what compiles it."""
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):
+            return not isinstance(getattr(node, "value", ""), (int, float))
+        return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "load_inline"
+
+    def is_guard(self, statement):
+        """True of `if CONDITION: raise ...`, and of `if SIZE == 0: return 0`, which is kept."""
+        if statement.orelse or len(statement.body) != 1:
+            return False
+        only, test = statement.body[0], statement.test
+        if isinstance(only, ast.Raise):
+            return True
+        is_zero = isinstance(only, ast.Return) and (
+            (isinstance(only.value, ast.Constant) and only.value.value == 0)
+            or (isinstance(only.value, ast.Call) and ast.unparse(only.value.func) == "torch.zeros")
+        )
+        if not is_zero or not isinstance(test, ast.Compare) or type(test.ops[0]) not in COMPARISONS:
+            return False
+        if len(test.ops) > 1:
+            return False
+        operator = COMPARISONS[type(test.ops[0])]
+        self.empty.append(f"{self.size(test.left)} {operator} {self.size(test.comparators[0])}")
+        return True
+
     def bind(self, target, node):
         if isinstance(target, (ast.Tuple, ast.List)) and all(isinstance(e, ast.Name) for e in target.elts):
             names = [e.id for e in target.elts]
@@ -198,7 +265,9 @@ class Reader:
         if not isinstance(target, ast.Name):
             self.refuse(node)
         name = target.id
-        if self.called(node):
+        if self.is_no_concern(node):
+            return
+        if self.called(node) or self.helper(node):
             self.returned = name
             self.tensors.pop(name, None)
         elif tensor := self.tensor(node):
@@ -223,9 +292,13 @@ class Reader:
                 self.take_result(s)
             elif isinstance(s, ast.If) and not s.orelse and all(self.is_same(a) for a in s.body):
                 continue
+            elif isinstance(s, ast.If) and self.is_guard(s):
+                continue
             elif isinstance(s, (ast.Assert, ast.Pass, ast.Global, ast.Import, ast.ImportFrom)):
                 continue
-            elif isinstance(s, ast.Expr) and (isinstance(s.value, ast.Constant) or self.called(s.value)):
+            elif isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+                continue
+            elif isinstance(s, ast.Expr) and (self.called(s.value) or self.helper(s.value)):
                 continue
             else:
                 self.refuse(s)
@@ -239,14 +312,21 @@ class Reader:
 
     def take_result(self, statement):
         node = statement.value
-        if self.called(node) or (isinstance(node, ast.Name) and node.id == self.returned):
-            if self.made:
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RESHAPED:
+            node = node.func.value
+        if self.called(node) or self.helper(node) or (isinstance(node, ast.Name) and node.id == self.returned):
+            if self.made and not self.is_written:
                 self.refuse(statement, f"returns something else than '{self.made}'")
-            self.result = True
-        elif isinstance(node, ast.Name) and self.tensors.get(node.id) == "out0" and self.call:
+            self.result = not self.is_written
+        elif self.call and self.tensor(self.first_of(node)) == "out0":
             self.result = False
         else:
             self.refuse(statement, "returns something else than the call's result")
+
+    def first_of(self, node):
+        """The tensor of one element whose element 0 the expression is."""
+        is_first = isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "0"
+        return node.value if is_first and ast.unparse(node.value) != self.tuple else node
 
 
 def find(path, name, inputs):
@@ -263,7 +343,8 @@ def find(path, name, inputs):
     entry, parameters = entry_of(tree, name)
     if len(parameters) not in (1, inputs):
         raise Refused(f"{name} takes {len(parameters)} inputs ({', '.join(parameters)}), the operator has {inputs}")
-    reader = Reader(extensions(tree, names), inputs, parameters)
+    functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name != name}
+    reader = Reader(extensions(tree, names), inputs, parameters, names, functions)
     reader.read(entry.body)
     if reader.call is None:
         called = sorted({f for e in reader.known for f in e["functions"]})
@@ -271,7 +352,8 @@ def find(path, name, inputs):
     if reader.result is None:
         raise Refused(f"{name} returns nothing")
     source = reader.extension["source"]
-    return {"source": source, "call": reader.call, "returns": reader.result, "zeroed": reader.zeroed}
+    return {"source": source, "call": reader.call, "returns": reader.result, "zeroed": reader.zeroed,
+            "empty": reader.empty}
 
 
 if __name__ == "__main__":

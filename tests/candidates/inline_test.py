@@ -102,6 +102,19 @@ def custom_kernel(data: input_t) -> output_t:
     module.softmax_into(x, y, n, cols)
     return y
 '''
+HELPER = """SIZE = 4 * 2
+
+def softmax(a, b, n):
+    if not a.is_cuda:
+        raise ValueError("no")
+    if n == 0:
+        return 0
+    cols = a.size(1)
+    module.softmax_into(a, b, n, cols)
+    return b
+
+
+"""
 CALL = "return self.softmax.softmax_cuda(x)"
 
 
@@ -142,6 +155,35 @@ class Inline(unittest.TestCase):
             self.assertEqual(code, 0, output)
             self.assertRegex(output, r"within-error-bound +6 ")
 
+    def test_helpers_guards_and_constants_of_the_file_are_read(self):
+        helper = GPUMODE.format(source=WRITES).replace("def custom_kernel", HELPER + "def custom_kernel")
+        calls = helper.replace("    module.softmax_into(x, y, n, cols)\n    return y", "    return softmax(x, y, n)")
+        for text, call in (
+            (calls, "softmax_into(in0, out0, in0.size(0), in0.size(1))"),
+            (helper.replace("x, y, n, cols)\n    return y", "x, y, triton.cdiv(n, SIZE), cols)\n    return y[0]"),
+             "softmax_into(in0, out0, ((in0.size(0) + (4 * 2) - 1) / (4 * 2)), in0.size(1))"),
+            (helper.replace("x, y = data", "x = data[0]\n    y = data[-1]").replace("(x, y, n", "(x, y.data_ptr(), n"),
+             "softmax_into(in0, reinterpret_cast<uintptr_t>(out0.data_ptr()), in0.size(0), in0.size(1))"),
+        ):
+            found = inline_source.find(self.write(text), "custom_kernel", 1)
+            self.assertEqual((found["call"], found["returns"]), (call, False))
+        code, output = self.verify("--gpumode", calls)
+        self.assertEqual(code, 0, output)
+        found = inline_source.find(self.write(calls), "custom_kernel", 1)
+        self.assertEqual(found["empty"], ["in0.size(0) == 0"])
+        local = kernelbench("mine = load_inline(name='a', cuda_sources=source, functions=['softmax_cuda'])\n"
+                            "        y = mine.softmax_cuda(x)\n        return y.squeeze()")
+        local = local.replace('functions=["softmax_cuda"]', 'functions=["other"]')
+        found = inline_source.find(self.write(local), "ModelNew", 1)
+        self.assertEqual((found["call"], found["returns"]), ("softmax_cuda(in0)", True))
+        for wrong, why in (
+            (calls.replace("    module.softmax_into", "    x += 1\n    module.softmax_into"), "is not understood"),
+            (calls.replace("    module.softmax_into(a, b, n, cols)\n", ""), "returns something else"),
+            (calls.replace("return 0", "return 1"), "is not understood"),
+        ):
+            with self.assertRaisesRegex(inline_source.Refused, why):
+                inline_source.find(self.write(wrong), "custom_kernel", 1)
+
     def test_a_race_is_named_by_the_line_of_the_python_file_and_replays(self):
         before, after = RETURNS.split("  most = part[0];\n  __syncthreads();\n")
         text = kernelbench(source=before + "  most = part[0];\n" + after)
@@ -160,6 +202,15 @@ class Inline(unittest.TestCase):
         few = RETURNS.replace("< cols; i += threads) y", "< 7; i += threads) y")
         code, output = self.verify("--kernelbench", kernelbench(source=few))
         self.assertEqual(code, 1, output)
+
+    def test_slices_and_sizes_are_those_of_pytorch(self):
+        flat = RETURNS.replace("empty_like(x)", "empty(x.numel(), x.options()).view(x.sizes())")
+        code, output = self.verify("--kernelbench", kernelbench(source=flat))
+        self.assertEqual(code, 0, output)
+        filled = flat.replace("  return y;", "  if (y.numel() > 0) y[-1].fill_(2);\n  return y;")
+        code, output = self.verify("--kernelbench", kernelbench(source=filled))
+        self.assertEqual(code, 1, output)
+        self.assertRegex(output, r"actual +2 ")
 
     def test_a_result_of_other_sizes_is_refused_in_the_words_of_the_call(self):
         reshaped = RETURNS.replace("return y;", "return y.view({-1, 1}).unsqueeze(0);")

@@ -118,6 +118,7 @@ class IntArrayRef {
   IntArrayRef(std::initializer_list<int64_t> list) : values_(list) {}
   template <class Integer>
   IntArrayRef(const std::vector<Integer>& list) : values_(list.begin(), list.end()) {}
+  IntArrayRef(int64_t only) : values_{only} {}
   size_t size() const { return values_.size(); }
   int64_t operator[](size_t i) const { return values_.at(i); }
   int64_t at(size_t i) const { return values_.at(i); }
@@ -212,6 +213,15 @@ class Tensor {
     return view(list);
   }
 
+  // Returns slice i of the first dimension, in the same memory.
+  Tensor operator[](int64_t i) const {
+    const int64_t bytes = stride(0) * element_size(), at = i < 0 ? i + size(0) : i;
+    if (at < 0 || at >= size(0)) fail("torch", 0, "", "a tensor ", sizes_, " has no slice ", i);
+    std::vector<int64_t> list = sizes_.vec();
+    list.erase(list.begin());
+    return Tensor(std::shared_ptr<void>(memory_, static_cast<char*>(data_ptr()) + at * bytes), list, type_);
+  }
+
   void* data_ptr() const { return memory_.get(); }
   template <class T>
   T* data_ptr() const {
@@ -244,9 +254,30 @@ class Tensor {
       cudaMemcpyAsync(data_ptr(), other.data_ptr(), static_cast<size_t>(nbytes()), cudaMemcpyDeviceToDevice, nullptr);
     return *this;
   }
+  Tensor& fill_(double value) {
+    switch (type_) {
+      case ScalarType::Bool:
+      case ScalarType::Byte: return fill_with<uint8_t>(value);
+      case ScalarType::Char: return fill_with<int8_t>(value);
+      case ScalarType::Short: return fill_with<int16_t>(value);
+      case ScalarType::Int: return fill_with<int32_t>(value);
+      case ScalarType::Long: return fill_with<int64_t>(value);
+      case ScalarType::Half: return fill_with<Half>(static_cast<float>(value));
+      case ScalarType::BFloat16: return fill_with<BFloat16>(static_cast<float>(value));
+      case ScalarType::Float: return fill_with<float>(value);
+      case ScalarType::Double: return fill_with<double>(value);
+    }
+    return *this;
+  }
   Tensor clone() const;
 
  private:
+  template <class T, class Value>
+  Tensor& fill_with(Value value) {
+    const std::vector<T> all(static_cast<size_t>(numel()), static_cast<T>(value));
+    if (!all.empty()) cudaMemcpy(data_ptr(), all.data(), static_cast<size_t>(nbytes()), cudaMemcpyHostToDevice);
+    return *this;
+  }
   size_t place(int64_t i) const {
     if (i < -dim() || i >= dim()) fail("torch", 0, "", "a tensor of ", dim(), " dimensions has no dimension ", i);
     return static_cast<size_t>(i < 0 ? i + dim() : i);
