@@ -1,5 +1,6 @@
 // Parts of cooperative groups and of the libraries beside them, each in a mode of its own.
 #include <cooperative_groups.h>
+#include <cooperative_groups/details/scan.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/scan.h>
 #include <cuda_pipeline.h>
