@@ -402,8 +402,8 @@ std::vector<float> reversed(const std::vector<float>& in) { return backwards(in,
 std::vector<float> reversed_tiles(const std::vector<float>& in) { return backwards(in, 128, k_tiles); }
 std::vector<float> reversed_boxes(const std::vector<float>& in) { return backwards(in, 64, k_tiles); }
 std::vector<float> lower_halves(const std::vector<float>& in) {
-  std::vector<float> out(in.begin(), in.begin() + 16);
-  out.insert(out.end(), in.begin() + 32, in.begin() + 48);
+  std::vector<float> out(k_async_outputs);
+  for (size_t i = 0; i < 32; ++i) out[i] = in[i % 16 + i / 16 * 32];
   return out;
 }
 std::vector<float> reversed_twice(const std::vector<float>& in) {
