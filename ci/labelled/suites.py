@@ -187,6 +187,20 @@ def gpuverify(folder):
             yield Code(name, program, wanted, inputs=[["0"], ["1"], ["2"]])
 
 
+def cusan(folder):
+    """CuSan (Hück, Ziegler, Schwitanski, Jenke, Bischof, SC-W 2024): races of streams and the host. Most tests are two
+    codes: a macro inserts what synchronises. Left out are those that need MPI."""
+    base = folder / "test"
+    for path in sorted((base / "runtime").glob("*.c")):
+        text = path.read_text()
+        if "mpi.h" in text:
+            continue
+        includes = [base / "runtime", base / "support"]
+        yield Code(path.stem, text, "race" if "CHECK-DAG: data race" in text else "", includes=includes)
+        if "CUSAN_SYNC" in text:
+            yield Code(path.stem + " sync", text, includes=includes, options=["-D", "CUSAN_SYNC"])
+
+
 def dat3m(folder):
     """Dat3M (Ponce de Leon, Furbach, Heljanko, Meyer): litmus tests of PTX. Left out are those of proxies, several GPUs
     and progress, which the emulated device or the labels do not cover."""
@@ -233,13 +247,17 @@ JUDGED = {
             ("false", "threads read the first sum while others store parts of the second: the label is wrong"),
         r"_Block_":
             ("late", "51,200 threads, a block for each vertex, and each joins the vector clocks of those before it"),
-        r"^CC_CUDA_V_Data_Pull_.*_Persist_(Cuda)?Atomic_Block_":
+        r"^(BFS|CC|SSSP)_CUDA_V_Data_Pull_.*_Persist_(Cuda)?Atomic_Block_":
             ("false", "a thread resets the block's flag for the next vertex while others read it: the label is wrong"),
+    },
+    "cusan": {
+        r"^16_cuda_(hostalloc|malloc)_implicit_sync sync":
+            ("false", "an allocation is no operation of the null stream and orders no others: the label is wrong"),
     },
     "dat3m": {},
 }
 SUITES = {"hirace": hirace, "scor": scor, "gpuverify": gpuverify, "sanitizer": sanitizer, "indigo3": indigo3,
-          "dat3m": dat3m}
+          "cusan": cusan, "dat3m": dat3m}
 # Where each is on GitHub, and the commit that was scored.
 SOURCES = {
     "hirace": ("JohnJacobsonIII/HiRace-Artifact-SC24", "44a935f"),
@@ -247,6 +265,7 @@ SOURCES = {
     "gpuverify": ("mc-imperial/gpuverify", "4921977"),
     "sanitizer": ("NVIDIA/compute-sanitizer-samples", "1e1fab8"),
     "indigo3": ("burtscher/Indigo3Suite", "f351177"),
+    "cusan": ("tudasc/cusan", "2e2a503"),
     "dat3m": ("hernanponcedeleon/Dat3M", "3064012"),
 }
 # What a suite of templates needs next: Indigo3 generates 13,400 CUDA codes with all bugs.

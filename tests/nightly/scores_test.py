@@ -49,7 +49,8 @@ class Scores(unittest.TestCase):
     def test_mistakes(self):
         done = self.run_it(suite="scors")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("suite: 'scors' is not one of dat3m, gpuverify, hirace, indigo3, sanitizer, scor", done.stderr)
+        self.assertIn("suite: 'scors' is not one of cusan, dat3m, gpuverify, hirace, indigo3, sanitizer, scor",
+                      done.stderr)
         self.assertEqual(self.run_it("--sample", "some").returncode, 3)
 
     def test_a_suite_that_cannot_be_fetched_is_named(self):
