@@ -150,6 +150,14 @@ class OperatorBench(unittest.TestCase):
                         "rows=64,cols=32")
         self.assertNotIn("peer:", r.stdout)
 
+    def test_rows_of_few_bytes_are_measured(self):
+        function = ["--python", f"{NUMPY}:softmax", "--interpreter", sys.executable, "--unverified", "--device", "cpu"]
+        for row in ("rows=1,cols=1", "rows=3,cols=1"):
+            self.expect(0, "softmax/f32/", "softmax", "--device", "emulated", "--row", row)
+            self.expect(0, "not verified", "softmax", *function, "--row", row)
+        self.expect(0, "softmax/f16/1x1", "softmax", "--device", "emulated", "--row", "rows=1,cols=1,type=f16")
+        self.expect(0, "reduce/f32/1x1", "reduce", "--device", "emulated", "--row", "rows=1,cols=1")
+
     def test_calls_of_a_python_function_are_judged(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "functions.py"

@@ -45,7 +45,8 @@ device_timing recorded_turn::timing(const device_timing& gpu) {
   device_timing timing = gpu;
   timing.clock = this;
   timing.allocate = [this, flush = gpu.flush_bytes](size_t in, size_t out) {
-    const size_t count = std::max<size_t>(2, flush / std::max<size_t>(1, in + out) + 1);
+    constexpr size_t k_least = 2048;  // bytes of a slot in any memory of the GPU's own (limits.cu)
+    const size_t count = std::max<size_t>(2, flush / std::max(k_least, in + out) + 1);
     return host_timing(api_, static_cast<int>(count)).allocate(in, out);
   };
   timing.reserve = host.reserve;
