@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "abi/contract.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/description.hpp"
@@ -32,7 +33,8 @@ constexpr uint32_t plugin_layout() {
        {sizeof(operator_plugin), sizeof(engine::description), sizeof(engine::call_form), sizeof(engine::tensor_info),
         sizeof(engine::scalar_info), sizeof(engine::bench_row), sizeof(engine::property), sizeof(engine::target),
         sizeof(engine::trial), sizeof(engine::trial_case), sizeof(engine::tensor_spec), sizeof(engine::run_result),
-        sizeof(engine::draw), sizeof(reference::judgement), sizeof(golden::golden_file)})
+        sizeof(engine::draw), sizeof(reference::judgement), sizeof(golden::golden_file), sizeof(contract),
+        sizeof(form_rule), sizeof(tensor_rule), sizeof(scalar_rule)})
     layout = layout * 31 + static_cast<uint32_t>(size);
   return layout;
 }

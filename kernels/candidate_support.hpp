@@ -13,6 +13,7 @@
 
 #include "abi/candidate.h"
 #include "abi/candidate_table.hpp"
+#include "abi/contract.hpp"
 #include "simt/simt.hpp"
 
 #ifdef __CUDACC__
@@ -35,11 +36,6 @@ constexpr warpcheck_device k_candidate_device = WARPCHECK_DEVICE_CUDA;
 #else
 constexpr warpcheck_device k_candidate_device = WARPCHECK_DEVICE_EMULATED;
 #endif
-
-// A legal call that this candidate does not offer.
-struct unsupported_call : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 template <class T>
 constexpr uint32_t dtype_bit_of();
@@ -183,9 +179,9 @@ inline void check_same_shape(const matrix_view& a, const char* a_name, const mat
 }
 
 // For operators of dense matrices: gaps between rows are legal in a call, but not offered.
-inline void require_dense(const matrix_view& m, const char* name) {
+inline void require_dense(const tensor_view& m) {
   if (m.rows > 1 && m.cols > 0 && m.ld != m.cols)
-    throw unsupported_call(std::string(name) + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
+    throw unsupported_call(m.rule->name + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
 }
 
 // The table of one of our operators with one extent.

@@ -17,8 +17,9 @@
 
 #include "abi/candidate_table.hpp"
 #include "bench/peers/cub_calls.hpp"
+#include "kernels/argsort/contract.hpp"
 #include "kernels/candidate_support.hpp"
-#include "kernels/primitives/arguments.hpp"
+#include "kernels/scan/contract.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -43,24 +44,18 @@ void scan_rows(const T* x, T* y, int64_t rows, int64_t cols, bool exclusive, cud
   });
 }
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}; scalar "kind": 0 inclusive, 1 exclusive.
 warpcheck_status run_scan(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    check_same_shape(x, "x", y, "y");
-    require_dense(x, "x");
-    require_dense(y, "y");
-    const double kind = scalar_argument(call, "kind");
-    if (kind != 0 && kind != 1)
-      throw std::invalid_argument("kind is " + std::to_string(kind) + ", must be 0 (inclusive) or 1 (exclusive)");
+    const checked_call checked = check_call(scan_contract(), *call);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    require_dense(x);
+    require_dense(y);
     if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
     if (x.rows == 0 || x.cols == 0) return;
     const auto stream = static_cast<cudaStream_t>(call->stream);
-    with_type<float, double, int64_t>(x.dtype, [&](auto type) {
+    with_type<float, double, int64_t>(x.type, [&](auto type) {
       using T = typename decltype(type)::type;
-      scan_rows(x.data<T>(), y.mutable_data<T>(), x.rows, x.cols, kind == 1, stream);
+      scan_rows(x.as<T>(), y.as<T>(), x.rows, x.cols, checked.scalar("kind") == 1, stream);
     });
   });
 }
@@ -91,28 +86,21 @@ const sort_memory& memory_of(int64_t rows, int64_t cols, cudaStream_t stream) {
   return memory;
 }
 
-// Tensors: inputs {keys[rows, cols] f32}, outputs {index[rows, cols] i32}; scalar "order": 0 ascending, 1 descending.
 warpcheck_status run_argsort(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view keys = tensors.input_matrix(0, "keys");
-    const matrix_view index = tensors.output_matrix(0, "index");
-    if (keys.rows != index.rows || keys.cols != index.cols)
-      throw std::invalid_argument("index must have the shape of keys");
-    require_dense(keys, "keys");
-    require_dense(index, "index");
-    const double order = scalar_argument(call, "order");
-    if (order != 0 && order != 1)
-      throw std::invalid_argument("order is " + std::to_string(order) + ", must be 0 (ascending) or 1 (descending)");
-    if (keys.dtype != WARPCHECK_F32 || index.dtype != WARPCHECK_I32)
-      throw unsupported_call("only f32 keys and i32 indices");
+    const checked_call checked = check_call(argsort_contract(), *call);
+    const tensor_view &keys = checked.at("x"), &index = checked.at("index");
+    require_dense(keys);
+    require_dense(index);
+    const double order = checked.scalar("order");
+    if (index.type != WARPCHECK_I32) throw unsupported_call("only i32 indices");
     if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
     if (keys.rows == 0 || keys.cols == 0) return;
     const auto stream = static_cast<cudaStream_t>(call->stream);
     const sort_memory& memory = memory_of(keys.rows, keys.cols, stream);
     const int64_t count = keys.rows * keys.cols;
-    const auto* const from = keys.data<float>();
-    auto* const to = index.mutable_data<int32_t>();
+    const auto* const from = keys.as<float>();
+    auto* const to = index.as<int32_t>();
     const auto begin = offsets(keys.cols, 0), end = offsets(keys.cols, keys.cols);
     constexpr int k_bits = 32;
     run_in_workspace(stream, [&](void* storage, size_t& bytes) {

@@ -17,6 +17,7 @@
 #include "abi/candidate_table.hpp"
 #include "bench/peers/cub_calls.hpp"
 #include "bench/peers/peer_calls.hpp"
+#include "kernels/argmax/contract.hpp"
 #include "kernels/candidate_support.hpp"
 
 namespace warpcheck {
@@ -44,16 +45,15 @@ struct index_output {
 };
 
 template <class T, class Operation>
-void reduce_rows(const matrix_view& x, T* y, Operation operation, T initial, cudaStream_t stream) {
+void reduce_rows(const tensor_view& x, T* y, Operation operation, T initial, cudaStream_t stream) {
   run_in_workspace(stream, [&](void* storage, size_t& bytes) {
-    return cub::DeviceSegmentedReduce::Reduce(storage, bytes, x.data<T>(), y, x.rows, offsets(x.ld, 0),
+    return cub::DeviceSegmentedReduce::Reduce(storage, bytes, x.as<T>(), y, x.rows, offsets(x.ld, 0),
                                               offsets(x.ld, x.cols), operation, initial, stream);
   });
 }
 
-// Tensors and scalars: see run_reduction.
 warpcheck_status run_reduce(warpcheck_call* call) {
-  return run_reduction(call, "CUB", [](const matrix_view& x, auto* y, reduction op, cudaStream_t stream) {
+  return run_reduction(call, "CUB", [](const tensor_view& x, auto* y, reduction op, cudaStream_t stream) {
     using T = std::remove_pointer_t<decltype(y)>;
     constexpr T k_infinity = std::numeric_limits<T>::infinity();
     switch (op) {
@@ -64,15 +64,14 @@ warpcheck_status run_reduce(warpcheck_call* call) {
   });
 }
 
-// Tensors: inputs {x[rows, cols]}, outputs {index[rows]}.
 warpcheck_status run_argmax(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    const checked_call checked = check_call(argmax_contract(), *call);
+    check_memory(checked);
+    const tensor_view& x = checked.at("x");
+    auto* const index = checked.data<int64_t>("index");
+    with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
       using T = typename decltype(type)::type;
-      check_result_per_row<T>(x, "index", index, sizeof(int64_t));
       if (call->variant != nullptr) throw unsupported_call("CUB has no variants");
       if (x.rows == 0) return;
       if (x.cols == 0) throw unsupported_call("CUB's argmax of an empty row is not -1");
@@ -80,7 +79,7 @@ warpcheck_status run_argmax(warpcheck_call* call) {
         throw unsupported_call("CUB's argmax counts elements in 32 bits");
       auto* const stream = static_cast<cudaStream_t>(call->stream);
       run_in_workspace(stream, [&](void* storage, size_t& bytes) {
-        return cub::DeviceSegmentedReduce::ArgMax(storage, bytes, x.data<T>(), index_output<T>{index}, x.rows,
+        return cub::DeviceSegmentedReduce::ArgMax(storage, bytes, x.as<T>(), index_output<T>{index}, x.rows,
                                                   offsets(x.ld, 0), offsets(x.ld, x.cols), stream);
       });
     });

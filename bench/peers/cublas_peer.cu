@@ -38,20 +38,19 @@ cublasHandle_t handle() {
 }
 
 // y[r] = the sum of x[r, 0:cols].
-void sum_rows(const matrix_view& x, const float* ones, float* y) {
+void sum_rows(const tensor_view& x, const float* ones, float* y) {
   const float one = 1.0f, zero = 0.0f;
-  check(cublasSgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.data<float>(), x.ld, ones, 1, &zero, y, 1),
+  check(cublasSgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.as<float>(), x.ld, ones, 1, &zero, y, 1),
         "cublasSgemv_64");
 }
-void sum_rows(const matrix_view& x, const double* ones, double* y) {
+void sum_rows(const tensor_view& x, const double* ones, double* y) {
   const double one = 1.0, zero = 0.0;
-  check(cublasDgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.data<double>(), x.ld, ones, 1, &zero, y, 1),
+  check(cublasDgemv_64(handle(), CUBLAS_OP_T, x.cols, x.rows, &one, x.as<double>(), x.ld, ones, 1, &zero, y, 1),
         "cublasDgemv_64");
 }
 
-// Tensors and scalars: see run_reduction.
 warpcheck_status run_reduce(warpcheck_call* call) {
-  return run_reduction(call, "cuBLAS", [](const matrix_view& x, auto* y, reduction op, cudaStream_t stream) {
+  return run_reduction(call, "cuBLAS", [](const tensor_view& x, auto* y, reduction op, cudaStream_t stream) {
     using T = std::remove_pointer_t<decltype(y)>;
     if (op != reduction::sum) throw unsupported_call("cuBLAS has no minimum and no maximum of rows");
     if (x.cols == 0) return simt::memset_async(y, 0, static_cast<size_t>(x.rows) * sizeof(T), stream);

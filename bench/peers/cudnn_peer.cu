@@ -12,7 +12,7 @@
 #include "abi/candidate_table.hpp"
 #include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate_support.hpp"
-#include "kernels/primitives/arguments.hpp"
+#include "kernels/softmax/contract.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -34,7 +34,7 @@ cudnnHandle_t handle() {
 
 class row_descriptor {
  public:
-  row_descriptor(const matrix_view& m, cudnnDataType_t type) {
+  row_descriptor(const tensor_view& m, cudnnDataType_t type) {
     check(cudnnCreateTensorDescriptor(&descriptor_), "cudnnCreateTensorDescriptor");
     const auto narrow = [](int64_t extent) { return static_cast<int>(extent); };
     check(cudnnSetTensor4dDescriptorEx(descriptor_, type, narrow(m.rows), narrow(m.cols), 1, 1, narrow(m.ld), 1, 1, 1),
@@ -52,34 +52,26 @@ class row_descriptor {
 
 warpcheck_status run(warpcheck_call* call, cudnnSoftmaxAlgorithm_t algorithm) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 2);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    if (call->num_outputs == 2 && call->outputs[1] != nullptr) throw unsupported_call("cuDNN returns no argmax");
+    // A call of log_softmax is one of softmax without an index.
+    const checked_call checked = check_call(softmax_contract(), *call);
+    check_memory(checked);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    if (checked.at("index").tensor) throw unsupported_call("cuDNN returns no argmax");
     if (call->variant != nullptr) throw unsupported_call("cuDNN has no variants");
-    check_same_shape(x, "x", y, "y");
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
-      using T = typename decltype(type)::type;
-      const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
-      const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};
-      check_rows(x_rows);
-      check_rows(y_rows);
-      if (x.base != y.base || x.ld != y.ld) check_disjoint(x_rows, y_rows);
-    });
     if (x.rows == 0 || x.cols == 0) return;
     constexpr int64_t k_most = std::numeric_limits<int>::max();
     if (x.rows > k_most || x.ld > k_most || y.ld > k_most || x.rows * x.ld > k_most || y.rows * y.ld > k_most)
       throw unsupported_call("cuDNN's sizes and strides are 32-bit");
-    const cudnnDataType_t type = x.dtype == WARPCHECK_F32   ? CUDNN_DATA_FLOAT
-                                 : x.dtype == WARPCHECK_F16 ? CUDNN_DATA_HALF
-                                                            : CUDNN_DATA_BFLOAT16;
+    const cudnnDataType_t type = x.type == WARPCHECK_F32   ? CUDNN_DATA_FLOAT
+                                 : x.type == WARPCHECK_F16 ? CUDNN_DATA_HALF
+                                                           : CUDNN_DATA_BFLOAT16;
     const row_descriptor x_descriptor(x, type);
     const row_descriptor y_descriptor(y, type);
     const float one = 1.0f;
     const float zero = 0.0f;
     check(cudnnSetStream(handle(), static_cast<cudaStream_t>(call->stream)), "cudnnSetStream");
-    check(cudnnSoftmaxForward(handle(), algorithm, CUDNN_SOFTMAX_MODE_CHANNEL, &one, x_descriptor.get(), x.base, &zero,
-                              y_descriptor.get(), y.base),
+    check(cudnnSoftmaxForward(handle(), algorithm, CUDNN_SOFTMAX_MODE_CHANNEL, &one, x_descriptor.get(), x.data, &zero,
+                              y_descriptor.get(), y.data),
           "cudnnSoftmaxForward");
   });
 }

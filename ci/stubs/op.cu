@@ -1,6 +1,7 @@
 // $op: see the contract in $op.hpp. The simplest variant first, each opened by its one idea and its cost.
 #include "kernels/$op/$op.hpp"
 
+#include "kernels/$op/contract.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
@@ -46,16 +47,12 @@ void $op(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64
 
 namespace {
 
-// Tensors: inputs {x}, outputs {y}.
 warpcheck_status run_$op(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x"), y = tensors.output_matrix(0, "y");
-    check_same_shape(x, "x", y, "y");
+    const checked_call checked = check_call(${op}_contract(), *call);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
     find_variant(call, k_variants, x.cols);
-    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x is not of f32");
-    $op(x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols,
-        static_cast<simt::stream_t>(call->stream));
+    $op(x.as<float>(), x.ld, y.as<float>(), y.ld, x.rows, x.cols, static_cast<simt::stream_t>(call->stream));
     if (x.rows > 0 && x.cols > 0) call->used_variant = k_variants[0].name;
   });
 }
@@ -63,8 +60,7 @@ warpcheck_status run_$op(warpcheck_call* call) {
 // The dispatch itself asks this where there is more than one variant.
 const char* pick_$op(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t) {
-    const matrix_view x = tensor_arguments(call, 1, 1, 1).input_matrix(0, "x");
-    return x.rows > 0 && x.cols > 0 ? 1 : 0;
+    return check_call(${op}_contract(), *call).at("x").is_empty() ? 0 : 1;
   });
 }
 

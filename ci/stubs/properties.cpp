@@ -1,6 +1,8 @@
 // $op on trial: the properties of its contract (kernels/$op/$op.hpp), with bounds from reference/$op/$op.hpp.
 #include "reference/$op/$op.hpp"
 
+#include "kernels/$op/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {
@@ -22,8 +24,7 @@ std::vector<bench_row> timed_rows() {
 
 row_operator ${op}_operator() {
   row_operator op;
-#error "properties/$op/${op}_properties.cpp: describe the operator's extents, tensors, scalars (step 4)"
-  op.described = row_description("$op", {dtype::f32}, {{"y", false, "rows, cols"}});
+  op.described = description_of(${op}_contract());
   op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_row;
   return op;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/argmax/contract.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/rows/argmax_key.hpp"
@@ -155,15 +156,13 @@ WARPCHECK_INSTANTIATE_ARGMAX(simt::bf16)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {index[rows] i64}.
 template <class Visit>
 void with_argmax_call(const warpcheck_call* call, Visit&& visit) {
-  const tensor_arguments tensors(call, 1, 1, 1);
-  const matrix_view x = tensors.input_matrix(0, "x");
-  int64_t* const index = tensors.output_vector<int64_t>(0, "index", x.rows);
-  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+  const checked_call checked = check_call(argmax_contract(), *call);
+  const tensor_view& x = checked.at("x");
+  with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
     using T = typename decltype(type)::type;
-    visit(reduction_arguments<argmax_reduction<T>>{x.data<T>(), x.ld, index, x.rows, x.cols});
+    visit(reduction_arguments<argmax_reduction<T>>{x.as<T>(), x.ld, checked.data<int64_t>("index"), x.rows, x.cols});
   });
 }
 

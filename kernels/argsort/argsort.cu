@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/argsort/contract.hpp"
 #include "kernels/argsort/radix.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
@@ -255,58 +256,42 @@ WARPCHECK_INSTANTIATE_ARGSORT(int64_t)
 
 namespace {
 
-// Tensors: inputs {keys[rows, cols] f32}, outputs {index[rows, cols] i32 or i64}; scalar "order": 0 ascending,
-// 1 descending.
 warpcheck_status run_argsort(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view keys = tensors.input_matrix(0, "keys");
-    const matrix_view index = tensors.output_matrix(0, "index");
-    if (keys.rows != index.rows || keys.cols != index.cols)
-      throw std::invalid_argument("index is " + std::to_string(index.rows) + " x " + std::to_string(index.cols) +
-                                  ", must have the shape of keys, " + std::to_string(keys.rows) + " x " +
-                                  std::to_string(keys.cols));
-    if (keys.dtype != WARPCHECK_F32) throw unsupported_call("element type of keys is not f32");
-    const double code = scalar_argument(call, "order");
-    // A code that is neither is refused below.
-    const auto order = static_cast<sort_order>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
+    const checked_call checked = check_call(argsort_contract(), *call);
+    check_memory(checked);
+    const tensor_view &keys = checked.at("x"), &index = checked.at("index");
+    require_dense(keys);
+    require_dense(index);
+    const auto order = static_cast<sort_order>(static_cast<int>(checked.scalar("order")));
     const auto variant = static_cast<argsort_variant>(find_variant(call, k_variants, keys.cols) + 1);
     argsort_variant used = variant;
     const auto run = [&](auto type) {
       using Index = typename decltype(type)::type;
-      const row_block key_rows{"keys", keys.base, sizeof(float), keys.rows, keys.cols, keys.ld, "ldkeys"};
-      const row_block index_rows{"index", index.base, sizeof(Index), index.rows, index.cols, index.ld, "ldindex"};
-      check_rows(key_rows);
-      check_rows(index_rows);
-      check_disjoint(key_rows, index_rows);
-      require_dense(keys, "keys");
-      require_dense(index, "index");
       const auto stream = static_cast<simt::stream_t>(call->stream);
       const size_t bytes = argsort_workspace_bytes(keys.rows, keys.cols, sizeof(Index), variant);
       const auto run_in = [&](void* ws) {
-        used = argsort_with(variant, keys.data<float>(), index.mutable_data<Index>(), keys.rows, keys.cols, order, ws,
-                            bytes, stream);
+        used =
+            argsort_with(variant, keys.as<float>(), index.as<Index>(), keys.rows, keys.cols, order, ws, bytes, stream);
       };
       if (bytes == 0) return run_in(nullptr);
       const simt::buffer<uint64_t> ws(static_cast<size_t>(ceil_div(static_cast<int64_t>(bytes), sizeof(uint64_t))),
                                       stream);
       run_in(ws.data());
     };
-    if (index.dtype == WARPCHECK_I32)
+    if (index.type == WARPCHECK_I32)
       run(type_tag<int32_t>());
-    else if (index.dtype == WARPCHECK_I64)
-      run(type_tag<int64_t>());
     else
-      throw std::invalid_argument("element type of index is not one of i32, i64");
+      run(type_tag<int64_t>());
     if (keys.rows > 0 && keys.cols > 0) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
   });
 }
 
 const char* pick_argsort(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t) {
-    const matrix_view keys = tensor_arguments(call, 1, 1, 1).input_matrix(0, "keys");
-    const bool is_empty = keys.rows <= 0 || keys.cols <= 0;
-    return is_empty ? argsort_variant::automatic : choose(argsort_variant::automatic, keys.cols);
+    const checked_call checked = check_call(argsort_contract(), *call);
+    const tensor_view& keys = checked.at("x");
+    return keys.is_empty() ? argsort_variant::automatic : choose(argsort_variant::automatic, keys.cols);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/candidate_support.hpp"
+#include "kernels/log_softmax/contract.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"
@@ -338,16 +339,13 @@ WARPCHECK_INSTANTIATE_LOG_SOFTMAX(simt::bf16)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}.
 template <class Visit>
 void with_log_softmax_call(const warpcheck_call* call, Visit&& visit) {
-  const tensor_arguments tensors(call, 1, 1, 1);
-  const matrix_view x = tensors.input_matrix(0, "x");
-  const matrix_view y = tensors.output_matrix(0, "y");
-  check_same_shape(x, "x", y, "y");
-  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+  const checked_call checked = check_call(log_softmax_contract(), *call);
+  const tensor_view &x = checked.at("x"), &y = checked.at("y");
+  with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
     using T = typename decltype(type)::type;
-    visit(log_softmax_arguments<T>{x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols});
+    visit(log_softmax_arguments<T>{x.as<T>(), x.ld, y.as<T>(), y.ld, x.rows, x.cols});
   });
 }
 

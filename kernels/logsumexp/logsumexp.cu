@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/candidate_support.hpp"
+#include "kernels/logsumexp/contract.hpp"
 #include "kernels/primitives/arguments.hpp"
 #include "kernels/rows/fill.hpp"
 #include "kernels/rows/log_sum.hpp"
@@ -127,19 +128,19 @@ WARPCHECK_INSTANTIATE_LOGSUMEXP(simt::bf16, float)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows], of x's type or f32}.
+// y is of x's type or f32.
 template <class Visit>
 void with_logsumexp_call(const warpcheck_call* call, Visit&& visit) {
-  const tensor_arguments tensors(call, 1, 1, 1);
-  const matrix_view x = tensors.input_matrix(0, "x");
-  const bool wide = tensors.output_vector(0, "y").dtype == WARPCHECK_F32;
+  const checked_call checked = check_call(logsumexp_contract(), *call);
+  const tensor_view &x = checked.at("x"), &y = checked.at("y");
+  const bool wide = y.type == WARPCHECK_F32;
+  if (!wide && y.type != x.type) throw std::invalid_argument("y must be f32 or have the element type of x");
   const auto visit_types = [&](auto in, auto out) {
     using T = typename decltype(in)::type;
     using Y = typename decltype(out)::type;
-    visit(reduction_arguments<log_sum_reduction<T, Y>>{x.data<T>(), x.ld, tensors.output_vector<Y>(0, "y", x.rows),
-                                                       x.rows, x.cols});
+    visit(reduction_arguments<log_sum_reduction<T, Y>>{x.as<T>(), x.ld, y.as<Y>(), x.rows, x.cols});
   };
-  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+  with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
     if (wide)
       visit_types(type, type_tag<float>());
     else

@@ -8,6 +8,7 @@
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/arguments.hpp"
+#include "kernels/reduce/contract.hpp"
 #include "kernels/rows/fill.hpp"
 #include "kernels/rows/reduce_rows.hpp"
 #include "kernels/rows/row_reduction.hpp"
@@ -130,24 +131,20 @@ WARPCHECK_INSTANTIATE_REDUCE(double)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows]}; scalar "op": 0 sum, 1 min, 2 max.
 template <class Visit>
 void with_reduce_call(const warpcheck_call* call, Visit&& visit) {
-  const tensor_arguments tensors(call, 1, 1, 1);
-  const matrix_view x = tensors.input_matrix(0, "x");
-  with_type<float, double>(x.dtype, [&](auto type) {
+  const checked_call checked = check_call(reduce_contract(), *call);
+  const tensor_view& x = checked.at("x");
+  const auto op = static_cast<reduce_op>(static_cast<int>(checked.scalar("op")));
+  with_type<float, double>(x.type, [&](auto type) {
     using T = typename decltype(type)::type;
-    visit(reduction_arguments<sum_reduction<T>>{x.data<T>(), x.ld, tensors.output_vector<T>(0, "y", x.rows), x.rows,
-                                                x.cols});
+    visit(reduction_arguments<sum_reduction<T>>{x.as<T>(), x.ld, checked.data<T>("y"), x.rows, x.cols}, op);
   });
 }
 
 warpcheck_status run_reduce(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const double code = scalar_argument(call, "op");
-    // A code that is none of the three is refused below.
-    const auto op = static_cast<reduce_op>(code == 0 || code == 1 || code == 2 ? static_cast<int>(code) : -1);
-    with_reduce_call(call, [&](const auto& a) {
+    with_reduce_call(call, [&](const auto& a, reduce_op op) {
       const auto variant = static_cast<reduce_variant>(find_variant(call, k_variants, a.cols) + 1);
       const reduce_variant used =
           reduce_with(variant, op, a.x, a.ldx, a.y, a.rows, a.cols, static_cast<simt::stream_t>(call->stream));
@@ -159,7 +156,7 @@ warpcheck_status run_reduce(warpcheck_call* call) {
 const char* pick_reduce(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
     auto picked = reduce_variant::automatic;
-    with_reduce_call(call, [&](const auto& a) {
+    with_reduce_call(call, [&](const auto& a, reduce_op) {
       if (a.cols > 0) picked = pick(a, stream);
     });
     return picked;

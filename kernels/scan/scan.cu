@@ -15,6 +15,7 @@
 #include "kernels/primitives/scan.hpp"
 #include "kernels/rows/row_access.hpp"
 #include "kernels/scan/carry.hpp"
+#include "kernels/scan/contract.hpp"
 #include "kernels/scan/lane_values.hpp"
 
 namespace warpcheck {
@@ -469,31 +470,22 @@ WARPCHECK_INSTANTIATE_SCAN(int64_t)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols]}; scalar "kind": 0 inclusive, 1 exclusive.
 warpcheck_status run_scan(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    check_same_shape(x, "x", y, "y");
-    const double code = scalar_argument(call, "kind");
-    // A code that is neither is refused below.
-    const auto kind = static_cast<scan_kind>(code == 0 || code == 1 ? static_cast<int>(code) : 255);
+    const checked_call checked = check_call(scan_contract(), *call);
+    check_memory(checked);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    require_dense(x);
+    require_dense(y);
+    const auto kind = static_cast<scan_kind>(static_cast<int>(checked.scalar("kind")));
     const auto variant = static_cast<scan_variant>(find_variant(call, k_variants, x.cols) + 1);
     scan_variant used = variant;
-    with_type<float, double, int64_t>(x.dtype, [&](auto type) {
+    with_type<float, double, int64_t>(x.type, [&](auto type) {
       using T = typename decltype(type)::type;
-      const row_block x_rows{"x", x.base, sizeof(T), x.rows, x.cols, x.ld, "ldx"};
-      const row_block y_rows{"y", y.base, sizeof(T), y.rows, y.cols, y.ld, "ldy"};
-      check_rows(x_rows);
-      check_rows(y_rows);
-      if (x.base != y.base || x.ld != y.ld) check_disjoint(x_rows, y_rows);
-      require_dense(x, "x");
-      require_dense(y, "y");
       const auto stream = static_cast<simt::stream_t>(call->stream);
       const size_t bytes = scan_workspace_bytes(x.rows, x.cols, variant);
       const auto run_in = [&](void* ws) {
-        used = scan_with(variant, x.data<T>(), y.mutable_data<T>(), x.rows, x.cols, kind, ws, bytes, stream);
+        used = scan_with(variant, x.as<T>(), y.as<T>(), x.rows, x.cols, kind, ws, bytes, stream);
       };
       if (bytes == 0) return run_in(nullptr);
       const simt::buffer<tile_status> ws(bytes / sizeof(tile_status), stream);
@@ -505,9 +497,10 @@ warpcheck_status run_scan(warpcheck_call* call) {
 
 const char* pick_scan(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t) {
-    const matrix_view x = tensor_arguments(call, 1, 1, 1).input_matrix(0, "x");
-    const size_t element = x.dtype == WARPCHECK_F32 ? sizeof(float) : sizeof(double);
-    return x.rows > 0 && x.cols > 0 ? choose(scan_path::automatic, x.rows, x.cols, element) : scan_variant::automatic;
+    const checked_call checked = check_call(scan_contract(), *call);
+    const tensor_view& x = checked.at("x");
+    const auto element = static_cast<size_t>(x.element);
+    return x.is_empty() ? scan_variant::automatic : choose(scan_path::automatic, x.rows, x.cols, element);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/primitives/logistic.hpp"
 #include "kernels/rows/row_access.hpp"
 #include "kernels/rows/row_tiling.hpp"
+#include "kernels/sigmoid/contract.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -100,28 +101,24 @@ void sigmoid(const simt::bf16* x, simt::bf16* y, int64_t n, float mu, float sigm
 
 namespace {
 
-// Tensors: inputs {x[n]}, outputs {y[n]}; scalars "mu", "sigma".
 warpcheck_status run_sigmoid(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_vector(0, "x");
-    const matrix_view y = tensors.output_vector(0, "y");
-    check_same_shape(x, "x", y, "y");
-    const auto mu = static_cast<float>(scalar_argument(call, "mu"));
-    const auto sigma = static_cast<float>(scalar_argument(call, "sigma"));
+    const checked_call checked = check_call(sigmoid_contract(), *call);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    const auto mu = static_cast<float>(checked.scalar("mu"));
+    const auto sigma = static_cast<float>(checked.scalar("sigma"));
     find_variant(call, k_variants, x.cols);
-    with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+    with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
       using T = typename decltype(type)::type;
-      sigmoid(x.data<T>(), y.mutable_data<T>(), x.cols, mu, sigma, static_cast<simt::stream_t>(call->stream));
+      sigmoid(x.as<T>(), y.as<T>(), x.cols, mu, sigma, static_cast<simt::stream_t>(call->stream));
     });
     if (x.cols > 0) call->used_variant = k_variants[0].name;
   });
 }
 
 const char* pick_sigmoid(const warpcheck_call* call) {
-  return candidate_pick(call, k_variants, [&](simt::stream_t) {
-    return tensor_arguments(call, 1, 1, 1).input_vector(0, "x").cols > 0 ? 1 : 0;
-  });
+  return candidate_pick(call, k_variants,
+                        [&](simt::stream_t) { return check_call(sigmoid_contract(), *call).at("x").cols > 0 ? 1 : 0; });
 }
 
 // Lengths at which blocks or vectors per thread change.

@@ -29,6 +29,7 @@
 #include "kernels/rows/small_matrix.hpp"
 #include "kernels/softmax/arguments.hpp"
 #include "kernels/softmax/block.hpp"
+#include "kernels/softmax/contract.hpp"
 #include "kernels/softmax/loop.hpp"
 #include "kernels/softmax/partial.hpp"
 #include "kernels/softmax/warp_rows.hpp"
@@ -241,17 +242,13 @@ WARPCHECK_INSTANTIATE_SOFTMAX(simt::bf16)
 
 namespace {
 
-// Tensors: inputs {x[rows, cols]}, outputs {y[rows, cols], argmax[rows] i64 or of no elements}.
 template <class Visit>
 void with_softmax_call(const warpcheck_call* call, Visit&& visit) {
-  const tensor_arguments tensors(call, 1, 1, 2);
-  const matrix_view x = tensors.input_matrix(0, "x");
-  const matrix_view y = tensors.output_matrix(0, "y");
-  int64_t* argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
-  check_same_shape(x, "x", y, "y");
-  with_type<float, simt::f16, simt::bf16>(x.dtype, [&](auto type) {
+  const checked_call checked = check_call(softmax_contract(), *call);
+  const tensor_view &x = checked.at("x"), &y = checked.at("y");
+  with_type<float, simt::f16, simt::bf16>(x.type, [&](auto type) {
     using T = typename decltype(type)::type;
-    visit(softmax_arguments<T>{x.data<T>(), x.ld, y.mutable_data<T>(), y.ld, x.rows, x.cols, argmax});
+    visit(softmax_arguments<T>{x.as<T>(), x.ld, y.as<T>(), y.ld, x.rows, x.cols, checked.data<int64_t>("index")});
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/argmax/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {
@@ -22,8 +24,7 @@ void judge_argmax(trial& t, const run_result& r, int64_t row) {
 
 row_operator argmax_operator() {
   row_operator op;
-  op.described =
-      row_description("argmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"index", false, "rows", {dtype::i64}}});
+  op.described = description_of(argmax_contract());
   op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/argsort/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/numerics/float_value.hpp"
 
@@ -107,8 +109,7 @@ std::vector<bench_line> timed_lines() {
 
 row_operator argsort_operator() {
   row_operator op;
-  op.described = row_description("argsort", {dtype::f32}, {{"index", false, "rows, cols", {dtype::i32, dtype::i64}}},
-                                 {{"order", "0", "the direction: 0 ascending, 1 descending", 0, 1, true}});
+  op.described = description_of(argsort_contract());
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(0, k_descending | k_wide)); };
   op.set_extra = [](trial_case& c, int extra) {
     c.find("index")->type = extra & k_wide ? dtype::i64 : dtype::i32;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/log_softmax/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/logsumexp/logsumexp.hpp"
 #include "reference/softmax/softmax.hpp"
@@ -37,7 +39,7 @@ std::vector<bench_row> timed_rows() {
 
 row_operator log_softmax_operator() {
   row_operator op;
-  op.described = row_description("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "rows, cols"}});
+  op.described = description_of(log_softmax_contract());
   op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_log_softmax;
   op.seldom_one_column = true;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/logsumexp/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {
@@ -29,8 +31,7 @@ void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
 
 row_operator logsumexp_operator() {
   row_operator op;
-  op.described = row_description("logsumexp", {dtype::f32, dtype::f16, dtype::bf16},
-                                 {{"y", false, "rows", {dtype::f32, dtype::f16, dtype::bf16}}});
+  op.described = description_of(logsumexp_contract());
   op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
   // y is f32 whatever x is.
   op.set_extra = [](trial_case& c, int wide) {

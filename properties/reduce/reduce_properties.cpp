@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/reduce/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/rows/row_properties.hpp"
 
@@ -34,8 +36,7 @@ void judge_reduction(trial& t, const run_result& r, int64_t row) {
 
 row_operator reduce_operator() {
   row_operator op;
-  op.described = row_description("reduce", {dtype::f32, dtype::f64}, {{"y", false, "rows"}},
-                                 {{"op", "0", "the reduction: 0 sum, 1 minimum, 2 maximum", k_sum, k_max, true}});
+  op.described = description_of(reduce_contract());
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_sum, k_max)); };
   op.set_extra = [](trial_case& c, int op) { set_knob(c, "op", format_number(op)); };
   op.extras = {k_sum, k_min, k_max};

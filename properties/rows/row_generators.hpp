@@ -14,14 +14,8 @@
 
 namespace warpcheck {
 
-// x is the one input: [rows, cols], or, of an operator that knows no rows, a vector of as many elements.
-engine::description row_description(std::string op, std::vector<dtype> types, std::vector<engine::tensor_info> outputs,
-                                    std::vector<engine::scalar_info> scalars = {});
-engine::description vector_description(std::string op, std::vector<dtype> types,
-                                       std::vector<engine::tensor_info> outputs,
-                                       std::vector<engine::scalar_info> scalars = {});
-
 struct row_operator {
+  // x is the one input: [rows, cols], or, of an operator that knows no rows, a vector of as many elements.
   engine::description described;
 
   // Draws, before the rows, what a case has besides them (an optional output, an operation): `percent` of the cases

@@ -14,18 +14,6 @@ void close_gaps(trial_case& c) {
   for (tensor_spec& t : c.tensors) t.ld = t.cols();
 }
 
-description row_description(std::string op, std::vector<dtype> types, std::vector<tensor_info> outputs,
-                            std::vector<scalar_info> scalars) {
-  outputs.insert(outputs.begin(), {"x", true, "rows, cols", std::move(types)});
-  return {std::move(op), {{"rows"}, {"cols"}}, {{"rows", std::move(outputs), std::move(scalars)}}};
-}
-
-description vector_description(std::string op, std::vector<dtype> types, std::vector<tensor_info> outputs,
-                               std::vector<scalar_info> scalars) {
-  outputs.insert(outputs.begin(), {"x", true, "cols", std::move(types)});
-  return {std::move(op), {{"cols"}}, {{"vector", std::move(outputs), std::move(scalars)}}};
-}
-
 trial_case row_operator::make_case(const target& t, int64_t rows, int64_t cols, recipe fill, int extra) const {
   const bool is_vector = described.extents.size() == 1;
   if (is_vector) {

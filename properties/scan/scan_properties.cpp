@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/scan/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/rows/row_properties.hpp"
 
@@ -104,9 +106,7 @@ std::vector<bench_line> timed_lines() {
 
 row_operator scan_operator() {
   row_operator op;
-  op.described =
-      row_description("scan", {dtype::f32, dtype::f64, dtype::i64}, {{"y", false, "rows, cols"}},
-                      {{"kind", "0", "the prefix: 0 inclusive, 1 exclusive", k_inclusive, k_exclusive, true}});
+  op.described = description_of(scan_contract());
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_inclusive, k_exclusive)); };
   op.set_extra = [](trial_case& c, int kind) { set_knob(c, "kind", format_number(kind)); };
   op.extras = {k_inclusive, k_exclusive};

@@ -9,6 +9,8 @@
 #include <limits>
 #include <numeric>
 
+#include "kernels/sigmoid/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/numerics/float_value.hpp"
@@ -102,8 +104,7 @@ std::vector<bench_row> timed_rows() {
 
 row_operator sigmoid_operator() {
   row_operator op;
-  op.described = vector_description("sigmoid", {dtype::f32, dtype::f16, dtype::bf16}, {{"y", false, "cols"}},
-                                    {{"mu", "0", "the shift"}, {"sigma", "1", "the gain: it multiplies"}});
+  op.described = description_of(sigmoid_contract());
   op.described.bench = {"cols", timed_rows()};
   op.judge_row = judge_sigmoid;
   op.draw_fill = draw_sigmoid_fill;

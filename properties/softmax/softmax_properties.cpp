@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/softmax/contract.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/softmax/softmax.hpp"
 
@@ -42,8 +44,7 @@ std::vector<bench_row> timed_rows() {
 
 row_operator softmax_operator() {
   row_operator op;
-  op.described = row_description("softmax", {dtype::f32, dtype::f16, dtype::bf16},
-                                 {{"y", false, "rows, cols"}, {"index", false, "rows", {dtype::i64}, true}});
+  op.described = description_of(softmax_contract());
   op.draw_extra = [](draw& d, int percent) { return percent == 100 || (percent > 0 && d.chance(percent)) ? 1 : 0; };
   op.set_extra = [](trial_case& c, int with_index) {
     if (with_index) add_tensor(c, "index", dtype::i64);

@@ -28,7 +28,7 @@ BLOCK = re.compile(r"^ *```([^`\n]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 NAME = re.compile(r"`([\w/.-]+\.\w+)`[^`\n]*\n+$")
 # Pages whose commands run in a copy of their own folder.
 IN_PLACE = ("docs/bring_your_own/library.md",)
-EXCERPTS = {"docs/adding_an_operator.md": "docs/examples/layer_norm/layer_norm_properties.cpp"}
+EXCERPTS = {"docs/adding_an_operator.md": "docs/examples/layer_norm/layer_norm.hpp"}
 GPU = "needs a GPU and a CUDA build; unit.options checks options of warpcheck"
 WHEEL = "python.wheel builds and installs the wheel"
 # (page, how the block begins) -> the test that runs it, or why nothing here can; unit.options checks options of all.

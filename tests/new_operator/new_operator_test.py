@@ -12,6 +12,7 @@ SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 OP = "cumulative"
 FILES = [
     f"kernels/{OP}/{OP}.hpp",
+    f"kernels/{OP}/contract.hpp",
     f"kernels/{OP}/{OP}.cu",
     f"reference/{OP}/{OP}.hpp",
     f"properties/{OP}/{OP}_properties.cpp",
@@ -96,10 +97,10 @@ class NewOperator(unittest.TestCase):
         ]
         r = run("ninja", "-C", build, "-k", "0", *objects)
         self.assertNotEqual(r.returncode, 0)
-        for name in FILES[:5]:
+        for name in FILES[:6]:
             self.assertRegex(r.said, rf'#error "{re.escape(name)}: .*\(step \d\)"')
         # Neither is the oracle's data, or a mutant, there.
-        r = run("python3", self.tree / FILES[5], "golden", "--check")
+        r = run("python3", self.tree / FILES[6], "golden", "--check")
         self.assertNotEqual(r.returncode, 0)
         self.assertIn("write golden files by another program", r.stderr)
         r = run(os.environ["WARPCHECK"], "mutants", OP, "--folder", self.tree / "ci/mutate")
@@ -107,23 +108,23 @@ class NewOperator(unittest.TestCase):
         self.assertIn(f"{OP}.mutants: it has no mutant", r.stderr)
 
     def test_a_missing_file_of_the_slice_does_not_configure(self):
-        lost = self.tree / FILES[4]
+        lost = self.tree / FILES[5]
         text = lost.read_text()
         lost.unlink()
         try:
             r = self.configure(pathlib.Path(self.scratch.name) / "incomplete")
             self.assertNotEqual(r.returncode, 0)
-            self.assertIn(f"operator {OP}: {FILES[4]} is missing", r.said)
+            self.assertIn(f"operator {OP}: {FILES[5]} is missing", r.said)
         finally:
             lost.write_text(text)
 
     def test_what_is_around_the_places_to_fill_compiles(self):
-        for header in (FILES[0], FILES[2]):
+        for header in (FILES[0], FILES[1], FILES[3]):
             path = self.tree / header
             text = path.read_text()
             self.addCleanup(path.write_text, text)
             path.write_text(re.sub(r"#error.*\n", "", text))
-        for name in (FILES[1], FILES[3], FILES[4]):
+        for name in (FILES[2], FILES[4], FILES[5]):
             text = re.sub(r"#error.*\n", "", (self.tree / name).read_text())
             r = self.syntax(text, 17 if name.endswith(".cu") else 20)
             self.assertEqual(r.returncode, 0, name + "\n" + r.said)

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/candidate_support.hpp"
-#include "kernels/primitives/arguments.hpp"
 #include "kernels/primitives/grid.hpp"
 #include "kernels/primitives/reduce.hpp"
 
@@ -14,6 +13,13 @@ inline namespace SIMT_DEVICE_NS {
 using namespace warpcheck;
 namespace {
 constexpr int k_warp_cols = 1024, k_threads = 256;
+
+struct arguments {
+  const float *x, *gamma, *beta;
+  float *y, *mean, *rstd;
+  int64_t ldx, ldy, rows, cols;
+  double eps;
+};
 
 struct add_f64 {
   static constexpr double k_neutral = 0.0;
@@ -45,18 +51,8 @@ __global__ void __launch_bounds__(k_threads) layer_norm_rows(arguments a) {
   }
 }
 
-void check(const arguments& a) {
-  const int64_t n = a.cols, m = a.rows;
-  const row_block blocks[] = {{"x", a.x, 4, m, n, a.ldx, "ldx"},        {"gamma", a.gamma, 4, 1, n, n, nullptr},
-                              {"beta", a.beta, 4, 1, n, n, nullptr},    {"y", a.y, 4, m, n, a.ldy, "ldy"},
-                              {"mean", a.mean, 4, 1, m, m, nullptr},    {"rstd", a.rstd, 4, 1, m, m, nullptr}};
-  for (const row_block& b : blocks) check_rows(b);
-  for (int out = 3; out < 6; ++out)
-    for (int other = 0; other < out; ++other) check_disjoint(blocks[other], blocks[out]);
-  if (!(a.eps >= 1e-12 && a.eps <= 1))
-    throw std::invalid_argument("eps is " + std::to_string(a.eps) + ", must lie in [1e-12, 1]");
-}
-
+// `warp` takes rows of up to 1024 columns.
+enum class variant { automatic, warp, block };
 // The dispatch, which is published, too.
 variant pick(int64_t cols) { return cols <= k_warp_cols ? variant::warp : variant::block; }
 
@@ -65,12 +61,9 @@ constexpr warpcheck_variant k_variants[] = {
     row_variant("layer_norm_warp", 0, k_warp_cols, 0, k_warp_cols, WARPCHECK_F32),
     row_variant("layer_norm_block", 0, -1, k_warp_cols + 1, -1, WARPCHECK_F32)};
 
-}  // namespace
-
+// Returns the variant that ran.
 variant run(const arguments& a, variant v, simt::stream_t stream) {
-  check(a);
   if (v == variant::automatic) v = pick(a.cols);
-  check_extent(k_variants[static_cast<int>(v) - 1], a.cols);
   if (a.rows == 0) return v;
   const bool block = v == variant::block;
   const int64_t blocks = block ? a.rows : ceil_div(a.rows, k_threads / k_warp_size);
@@ -78,19 +71,13 @@ variant run(const arguments& a, variant v, simt::stream_t stream) {
   simt::launch(config, block ? layer_norm_rows<true> : layer_norm_rows<false>, a);
   return v;
 }
-namespace {
+
 arguments read_call(const warpcheck_call* call) {
-  const tensor_arguments tensors(call, 3, 3, 3);
-  const matrix_view x = tensors.input_matrix(0, "x"), y = tensors.output_matrix(0, "y");
-  const matrix_view gamma = tensors.input_vector(1, "gamma"), beta = tensors.input_vector(2, "beta");
-  check_same_shape(x, "x", y, "y");
-  for (const matrix_view* v : {&gamma, &beta})
-    if (v->cols != x.cols || v->dtype != x.dtype) throw std::invalid_argument("gamma, beta: other cols or type than x");
-  if (x.dtype != WARPCHECK_F32) throw unsupported_call("x is not of f32");
-  float* const mean = tensors.output_vector<float>(1, "mean", x.rows);
-  float* const rstd = tensors.output_vector<float>(2, "rstd", x.rows);
-  return {x.data<float>(), gamma.data<float>(), beta.data<float>(), y.mutable_data<float>(), mean, rstd,
-          x.ld, y.ld, x.rows, x.cols, scalar_argument(call, "eps")};
+  const checked_call c = check_call(the_contract(), *call);
+  check_memory(c);
+  const auto data = [&](const char* tensor) { return c.data<float>(tensor); };
+  return {data("x"), data("gamma"), data("beta"), data("y"), data("mean"), data("rstd"),
+          c.at("x").ld, c.at("y").ld, c.extent("rows"), c.extent("cols"), c.scalar("eps")};
 }
 
 warpcheck_status run_call(warpcheck_call* call) {

@@ -5,7 +5,9 @@
 #include "golden/answers.hpp"
 #include "golden/decimal.hpp"
 #include "golden/plugin.hpp"
+#include "layer_norm.hpp"
 #include "layer_norm_reference.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/engine/cases/refusals.hpp"
 
@@ -16,17 +18,12 @@ using namespace warpcheck;
 using namespace engine;
 
 description describe() {
-  return {"layer_norm",
-          {{"rows"}, {"cols"}},
-          {{"call",
-            {{"x", true, "rows, cols", {dtype::f32}}, {"gamma", true, "cols"}, {"beta", true, "cols"},
-             {"y", false, "rows, cols"}, {"mean", false, "rows"}, {"rstd", false, "rows"}},
-            {{"eps", "1e-05", "is added to the variance", 1e-12, 1}}}},
-          nullptr,
-          {"rows",  // each has its results; what is timed, and the fraction of a copy that we aim at
-           {{{{"rows", 65536}, {"cols", 1024}}, 0.9},
-            {{{"rows", 8192}, {"cols", 8192}}, 0.9},
-            {{{"rows", 256}, {"cols", 1024}}, 0.5}}}};
+  description d = description_of(the_contract());
+  d.bench = {"rows",  // each has its results; what is timed, and the fraction of a copy that we aim at
+             {{{{"rows", 65536}, {"cols", 1024}}, 0.9},
+              {{{"rows", 8192}, {"cols", 8192}}, 0.9},
+              {{{"rows", 256}, {"cols", 1024}}, 0.5}}};
+  return d;
 }
 
 // Cases: the order in which they draw is fixed, one draw a statement.

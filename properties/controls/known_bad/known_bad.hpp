@@ -6,7 +6,10 @@
 #include <cstdint>
 
 #include "kernels/candidate_support.hpp"
+#include "kernels/logsumexp/contract.hpp"
 #include "kernels/primitives/reduce.hpp"
+#include "kernels/sigmoid/contract.hpp"
+#include "kernels/softmax/contract.hpp"
 
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
@@ -22,34 +25,31 @@ struct rows_call {
   simt::stream_t stream;
 };
 
-// `launch(rows_call)` is not called for rows = 0; an empty row is refused, it is none of the flaws.
+// For softmax. `launch(rows_call)` is not called for rows = 0; an empty row is refused, it is none of the flaws.
 template <class Launch>
 warpcheck_status run_rows(warpcheck_call* call, Launch&& launch) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 2);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    const matrix_view y = tensors.output_matrix(0, "y");
-    check_same_shape(x, "x", y, "y");
-    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    const checked_call checked = check_call(softmax_contract(), *call);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    if (x.type != WARPCHECK_F32) throw unsupported_call("x must be f32");
     if (x.cols == 0) throw unsupported_call("cols must not be 0");
-    int64_t* const argmax = tensors.optional_output_vector<int64_t>(1, "argmax", x.rows);
     if (x.rows == 0) return;
-    launch(rows_call{x.data<float>(), x.ld, y.mutable_data<float>(), y.ld, x.rows, x.cols, argmax,
+    launch(rows_call{x.as<float>(), x.ld, y.as<float>(), y.ld, x.rows, x.cols, checked.data<int64_t>("index"),
                      static_cast<simt::stream_t>(call->stream)});
   });
 }
 
-// For an operator with one value per row. y is that vector, ldy is 1.
+// For logsumexp. y is the vector of a value per row, ldy is 1.
 template <class Launch>
 warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_matrix(0, "x");
-    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    const checked_call checked = check_call(logsumexp_contract(), *call);
+    const tensor_view &x = checked.at("x"), &y = checked.at("y");
+    if (x.type != WARPCHECK_F32 || y.type != WARPCHECK_F32) throw unsupported_call("x and y must be f32");
     if (x.cols == 0) throw unsupported_call("cols must not be 0");
-    float* const y = tensors.output_vector<float>(0, "y", x.rows);
     if (x.rows == 0) return;
-    launch(rows_call{x.data<float>(), x.ld, y, 1, x.rows, x.cols, nullptr, static_cast<simt::stream_t>(call->stream)});
+    launch(rows_call{x.as<float>(), x.ld, y.as<float>(), 1, x.rows, x.cols, nullptr,
+                     static_cast<simt::stream_t>(call->stream)});
   });
 }
 
@@ -57,14 +57,12 @@ warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
 template <class Launch>
 warpcheck_status run_vector(warpcheck_call* call, Launch&& launch) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 1, 1, 1);
-    const matrix_view x = tensors.input_vector(0, "x");
-    const matrix_view y = tensors.output_vector(0, "y");
-    check_same_shape(x, "x", y, "y");
-    if (x.dtype != WARPCHECK_F32) throw unsupported_call("x must be f32");
+    const checked_call checked = check_call(sigmoid_contract(), *call);
+    const tensor_view& x = checked.at("x");
+    if (x.type != WARPCHECK_F32) throw unsupported_call("x must be f32");
     if (x.cols == 0) return;
-    launch(x.data<float>(), y.mutable_data<float>(), x.cols, static_cast<float>(scalar_argument(call, "mu")),
-           static_cast<float>(scalar_argument(call, "sigma")), static_cast<simt::stream_t>(call->stream));
+    launch(x.as<float>(), checked.data<float>("y"), x.cols, static_cast<float>(checked.scalar("mu")),
+           static_cast<float>(checked.scalar("sigma")), static_cast<simt::stream_t>(call->stream));
   });
 }
 
