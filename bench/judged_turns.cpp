@@ -5,13 +5,6 @@
 #include <stdexcept>
 
 namespace warpcheck::bench {
-namespace {
-
-// If another process disturbs the host, the host's clock is late in some turns. It is late in all turns only if the
-// callee's work does not lie between the device's events. The host's own waiting takes some 10 us.
-constexpr double k_excess_us = 100, k_excess_share = 0.1;
-
-}  // namespace
 
 template <class Step>
 void judged_turns::unless_failed(const Step& step) {
@@ -48,21 +41,15 @@ timed_run judged_turns::as_run() {
     unless_failed([&] {
       device_.wait();
       call_.judge_kept(used_, random_());
-      if (host_us - device_us >= excess_us_) return;
-      excess_us_ = host_us - device_us;
-      turn_us_ = device_us;
+      excess_.add(device_us, host_us);
     });
   };
   return run;
 }
 
-std::string judged_turns::problem(double median_us, const traffic& moved) const {
+std::string judged_turns::problem(double median_us, const traffic& moved, const host_excess& trusted) const {
   if (!problem_.empty()) return problem_;
-  if (excess_us_ > k_excess_us + k_excess_share * turn_us_)
-    return fmt::format(
-        "the host waited {:.0f} us longer than the {:.0f} us that the device's clock shows of a turn, in every turn: "
-        "work is done beside the stream of the call",
-        excess_us_, turn_us_);
+  if (const std::string unseen = excess_.problem(trusted); !unseen.empty()) return unseen;
   const double floor_us = device_.timing.floor_us(moved);
   if (median_us < floor_us)
     return fmt::format("{:.2f} us is less than the {:.2f} us in which the memory's clock lets the inputs be read",

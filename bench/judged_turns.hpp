@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <set>
 #include <string>
 
+#include "bench/host_excess.hpp"
 #include "bench/timed_call.hpp"
 #include "bench/timed_run.hpp"
 
@@ -22,9 +22,10 @@ class judged_turns {
   timed_run as_run();
   // Returns the variant that a call reported as run.
   const std::string& variant() const { return variant_; }
+  const host_excess& excess() const { return excess_; }
   // Returns why the times of these turns are no result, or "". The first problem ends the turns: the callee is not
-  // called again.
-  std::string problem(double median_us, const traffic& moved) const;
+  // called again. `trusted` has the turns of our own kernels.
+  std::string problem(double median_us, const traffic& moved, const host_excess& trusted) const;
 
  private:
   template <class Step>
@@ -36,8 +37,7 @@ class judged_turns {
   std::random_device random_;
   std::set<int> used_;  // slots that this turn used
   std::string variant_, problem_;
-  // The least excess of the host's time of a turn over the device's, in us, and the device's time of that turn.
-  double excess_us_ = std::numeric_limits<double>::infinity(), turn_us_ = 0;
+  host_excess excess_;
 };
 
 }  // namespace warpcheck::bench

@@ -141,14 +141,30 @@ struct row_runs {
         peers(peers_of(p, calls)) {
     all.push_back(subject.as_run());
     // This limit was chosen once as the fastest of many.
-    if (limit) all.push_back({limit->run});
-    for (const own_run& each : own) all.push_back({each.run});
+    if (limit) all.push_back(trusted(limit->run));
+    for (const own_run& each : own) all.push_back(trusted(each.run));
     for (const peer& other : peers) {
       turns_of_peers.push_back(std::make_unique<judged_turns>(calls.on(*other.device), *other.device, *other.op));
       all.push_back(turns_of_peers.back()->as_run());
     }
   }
+  row_runs(const row_runs&) = delete;
 
+  timed_run trusted(const std::function<void(int)>& run) {
+    timed_run each{run};
+    each.end = [this](double device_us, double host_us) { of_trusted.add(device_us, host_us); };
+    return each;
+  }
+  // Returns the host's excess over turns of our own kernels.
+  host_excess usual_excess(const program& p) const {
+    host_excess least = of_trusted;
+    if (p.measures_ours()) least.add(subject.excess());
+    for (size_t i = 0; i < peers.size(); ++i)
+      if (peers[i].name == k_ours) least.add(turns_of_peers[i]->excess());
+    return least;
+  }
+
+  host_excess of_trusted;  // of the limit and the operator's own runs
   std::optional<device_limit> limit;
   std::vector<own_run> own;
   judged_turns subject;
@@ -179,7 +195,8 @@ measurement measure(program& p, const bench_row& row) {
   result.times = all[0];
   result.us = median(all[0]);
   if (!p.measures_ours()) result.claims.emplace_back(p.options.candidate, result.us);
-  if (const std::string problem = runs.subject.problem(result.us, moved); !problem.empty())
+  const host_excess usual = runs.usual_excess(p);
+  if (const std::string problem = runs.subject.problem(result.us, moved, usual); !problem.empty())
     throw std::runtime_error(problem);
   result.variant = runs.subject.variant();
   result.gbps = static_cast<double>(moved.in + moved.out) / result.us * 1e-3;
@@ -196,7 +213,7 @@ measurement measure(program& p, const bench_row& row) {
   judge(p.options.candidate, result.us);
   for (size_t i = 0; i < runs.peers.size(); ++i) {
     const std::vector<double>& us = all[next++];
-    if (const std::string problem = runs.turns_of_peers[i]->problem(median(us), moved); !problem.empty()) {
+    if (const std::string problem = runs.turns_of_peers[i]->problem(median(us), moved, usual); !problem.empty()) {
       refuse(runs.peers[i], problem);
       continue;
     }
