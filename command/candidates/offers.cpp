@@ -39,6 +39,7 @@ constexpr double k_patience_seconds = 20;       // for a question
 constexpr double k_long_patience_seconds = 60;  // if the question has to start a GPU's context first
 constexpr double k_patient_cases = 4;           // a question takes at most as long as this many cases may
 constexpr double k_most_patience = 10;          // all questions of one process take at most as long as this many may
+constexpr int64_t k_fewer_elements = 64;        // if a question takes too long, the next ones have so many times fewer
 constexpr int k_most_processes = 8;             // all of which except the last ended at a question
 
 // Facts that a child found, stored where its parent sees them however the child ends.
@@ -96,13 +97,13 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
   const double longest = k_most_patience * patience;
   note_pad notes;
   notes.write(0, text_of(t.offered));
-  int64_t first = 0;
+  int64_t first = 0, most_elements = k_most_elements_of_question;
   for (int i = 0; i < k_most_processes; ++i) {
     notes.write(notes.question(), notes.text());  // the question's time begins
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
           const auto o =
-              ask_offer(t, properties, first, parse_offer(t.op, notes.text()),
+              ask_offer(t, properties, first, most_elements, parse_offer(t.op, notes.text()),
                         [&](int64_t question, const offer& known) { notes.write(question, text_of(known)); });
           return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
         },
@@ -110,11 +111,13 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
     if (outcome.finished && outcome.text == "-" && i == 0) return std::nullopt;
     if (outcome.finished && outcome.text.starts_with('+')) {
       asked_offer o = parse_answer(t.op, outcome.text.substr(1));
+      hangs = false;
       if (i > 0) return answers{std::move(o.found), std::nullopt};
       return answers{std::move(o.found), std::move(o.answered)};
     }
     hangs = outcome.stopped;
-    if (outcome.finished || outcome.timed_out || outcome.stopped) break;
+    if (outcome.finished || outcome.timed_out || (outcome.stopped && most_elements < k_fewer_elements)) break;
+    if (outcome.stopped) most_elements /= k_fewer_elements;
     first = notes.question() + 1;  // the run itself judges the question that ended the process
   }
   return answers{parse_offer(t.op, notes.text()), std::nullopt};

@@ -27,7 +27,6 @@ namespace {
 constexpr int64_t k_least_cases_of_property = 4;
 constexpr int64_t k_least_questions = 64;  // each property asks the same share of them
 constexpr uint64_t k_seed = 1;
-constexpr int64_t k_most_elements = int64_t{1} << 14;          // of a drawn case
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
 constexpr double k_most_addresses = 0x1p36;                    // bytes, of a case with rows that lie far apart
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
@@ -407,9 +406,9 @@ class inquiry {
 };
 
 // Halves the largest extents until the case is cheap to ask.
-void make_cheap(trial_case& c) {
+void make_cheap(trial_case& c, int64_t most_elements) {
   const description& d = *find_description(c.op);
-  while (elements_without_workspaces(c) > k_most_elements) {
+  while (elements_without_workspaces(c) > most_elements) {
     std::optional<std::pair<int64_t, std::string>> largest;
     for (const auto& [name, size] : sizes_of(d, c))
       if (!d.find(name)->derived && size > 1) largest = std::max(largest, std::optional(std::pair(size, name)));
@@ -419,14 +418,15 @@ void make_cheap(trial_case& c) {
 }
 
 // A case for the question, or none.
-bool draw_question(const property& p, const target& t, int64_t index, trial_case& c) {
+bool draw_question(const property& p, const target& t, int64_t index, int64_t most_elements, trial_case& c) {
   try {
     c = generate_case(p, t, k_seed, index);
   } catch (const no_case_fits&) {
     return false;
   }
-  make_cheap(c);
-  return elements_without_workspaces(c) <= k_most_elements && what_is_wrong(*find_description(c.op), c, false).empty();
+  make_cheap(c, most_elements);
+  return elements_without_workspaces(c) <= k_most_elements_of_question &&
+         what_is_wrong(*find_description(c.op), c, false).empty();
 }
 
 }  // namespace
@@ -439,7 +439,8 @@ int64_t elements_without_workspaces(const trial_case& c) {
 }
 
 std::optional<asked_offer> ask_offer(const target& of, std::span<const property* const> properties, int64_t first,
-                                     offer known, const std::function<void(int64_t question, const offer&)>& answered) {
+                                     int64_t most_elements, offer known,
+                                     const std::function<void(int64_t question, const offer&)>& answered) {
   target t = of;
   t.size = 0;
   t.offered = {};
@@ -456,11 +457,11 @@ std::optional<asked_offer> ask_offer(const target& of, std::span<const property*
       }
   };
   for_each_question([&](const property& p, int64_t i) {
-    if (trial_case c; draw_question(p, t, i, c)) asking.ask(std::move(c));
+    if (trial_case c; draw_question(p, t, i, most_elements, c)) asking.ask(std::move(c));
   });
   for_each_question([&](const property& p, int64_t i) {
     if (asking.known().lacks == of.offered.lacks) return;  // all are stated
-    if (trial_case c; draw_question(p, t, i, c)) asking.ask_alone(c, of.offered);
+    if (trial_case c; draw_question(p, t, i, most_elements, c)) asking.ask_alone(c, of.offered);
   });
   if (first <= question) asking.ask_sizes([&] { answered(question, asking.known()); });
   asking.forget_mistakes();
