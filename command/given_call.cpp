@@ -157,13 +157,18 @@ void set_tensors(trial_case& c, const description& d, const given_names& names, 
 }  // namespace
 
 given_names names_of_call(const description& d, const std::vector<std::string>& inputs,
-                          const std::vector<std::string>& outputs) {
+                          const std::vector<std::string>& outputs, const std::map<std::string, std::string>& scalars) {
+  const in_hand_judge* const own = find_in_hand_judge(d.op);
+  std::string excluded;
   for (size_t i = 0; i < d.forms.size(); ++i) {
     auto of_inputs = filled_names(d.forms[i], inputs, true);
     auto of_outputs = filled_names(d.forms[i], outputs, false);
-    if (of_inputs && of_outputs && !missing_input(d.forms[i], *of_inputs))
-      return {i, std::move(*of_inputs), std::move(*of_outputs)};
+    if (!of_inputs || !of_outputs || missing_input(d.forms[i], *of_inputs)) continue;
+    std::string reason = own && own->excludes ? own->excludes(d.forms[i].name, scalars) : "";
+    if (reason.empty()) return {i, std::move(*of_inputs), std::move(*of_outputs)};
+    if (excluded.empty()) excluded = std::move(reason);
   }
+  if (!excluded.empty()) throw usage_error(fmt::format("{}: {}; see 'warpcheck list {}'", d.op, excluded, d.op));
   refuse_names(d, inputs, outputs);
 }
 

@@ -23,10 +23,11 @@ struct given_names {
   size_t form = 0;
   std::vector<std::string> inputs, outputs;
 };
-// Returns the first form that has these tensors and no further required input. A name may be empty and then means the
-// next tensor of the form. Throws usage_error that names the tensor that no form has, or the missing one.
+// Returns the first form that has these tensors and no further required input, and that no scalar excludes. A name may
+// be empty and then means the next tensor of the form. Throws usage_error that names a tensor that no form has, or the
+// missing one.
 given_names names_of_call(const engine::description& d, const std::vector<std::string>& inputs,
-                          const std::vector<std::string>& outputs);
+                          const std::vector<std::string>& outputs, const std::map<std::string, std::string>& scalars);
 // The element types that a tensor may have.
 std::vector<dtype> types_of(const engine::description& d, const engine::tensor_info& t);
 

@@ -106,9 +106,9 @@ request_case case_of_request(const nlohmann::json& request) {
     outputs.push_back(a.value("name", ""));
     r.results.push_back(array_of_request(a));
   }
-  const given_names names = names_of_call(d, inputs, outputs);
-  r.outputs = names.outputs;
   const auto scalars = request.value("scalars", std::map<std::string, std::string>());
+  const given_names names = names_of_call(d, inputs, outputs, scalars);
+  r.outputs = names.outputs;
   static_cast<given_call&>(r) = call_of_arrays(d, names, values, r.results, scalars, "cpu", k_in_hand);
   return r;
 }

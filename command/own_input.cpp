@@ -118,7 +118,7 @@ trial_case call_of_inputs(const std::vector<named_file>& files, const std::map<s
   if (!d) throw usage_error(fmt::format("input: {} has no description of its calls", ops.front()));
   std::vector<std::string> given;
   for (const named_file& f : files) given.push_back(f.name);
-  const given_names names = names_of_call(*d, given, {});
+  const given_names names = names_of_call(*d, given, {}, scalars);
   std::vector<given_array> arrays;
   std::vector<std::string> hashes;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -119,8 +119,7 @@ void judge_histogram_in_hand(trial& t) {
     case histogram_stage::totals:
       return judge_totals(t, totals_of(outputs.at("totals")), leaf_in_hand(inputs), values("g"), values("h"), accum);
     case histogram_stage::fix:
-      return judge_fix(t, inputs.at("before"), entries_of(inputs.at("entries")), inputs.at("leaf"),
-                       outputs.at("hist"));
+      return judge_fix(t, inputs.at("before"), entries_of(inputs.at("entries")), inputs.at("leaf"), outputs.at("hist"));
     case histogram_stage::subtract:
       return judge_difference(t, inputs.at("parent"), inputs.at("smaller"), outputs.at("larger"));
     case histogram_stage::build:
@@ -154,7 +153,7 @@ histogram_stage stage_in_hand(const trial_case& c) {
   return c.find("gh") ? histogram_stage::quantised : histogram_stage::build;
 }
 
-// The arrays determine the stage, and the number of slots if no histogram is given.
+// The form determines the stage, and the arrays the number of slots if no histogram is given.
 void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_outputs) {
   const histogram_stage stage = stage_in_hand(c);
   set_knob(c, "stage", fmt::format("{}", static_cast<int>(stage)));
@@ -168,7 +167,18 @@ void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_output
   check_indices(inputs, hist ? hist->rows() : 0);
 }
 
-const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram});
+// The same tensors may be those of several stages.
+std::string form_of_other_stage(std::string_view form, const std::map<std::string, std::string>& scalars) {
+  constexpr std::string_view k_forms[] = {"build", "scale", "totals", "quantised", "fix", "subtract"};
+  const auto stage = scalars.find("stage");
+  if (stage == scalars.end()) return "";
+  for (size_t i = 0; i < std::size(k_forms); ++i)
+    if (stage->second == fmt::format("{}", i) && form.starts_with(k_forms[i])) return "";
+  return fmt::format("stage: it is {}, and the call with these tensors is {}", stage->second, form);
+}
+
+const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram,
+                                         form_of_other_stage});
 
 }  // namespace
 

@@ -152,6 +152,7 @@ class Arrays(unittest.TestCase):
                    "in_cat": numpy.arange(6, dtype="u4").reshape(3, 2)}
         for operator, arrays, scalars in (
             ("histogram", values, {"stage": 1}),
+            ("histogram", values, {"stage": 2}),
             ("histogram", {**values, "rows": numpy.array([7, 7, 49])}, {"accum": 2}),
             ("histogram", {**slots, "entries": numpy.array([[1, 4 | 2 << 32]])}, {}),
             ("histogram", {"parent": self.draw.integers(0, 99, (8, 2)), "smaller": self.draw.integers(0, 99, (8, 2))},
@@ -165,6 +166,8 @@ class Arrays(unittest.TestCase):
             self.assertIn(": violation: ", r.stdout)
         self.refused("entries[0,0] is 6, must be from 0 to 4", "histogram",
                      {**slots, "entries": numpy.array([[6, 4]])})
+        self.refused("stage: it is 4, and the call with these tensors is scale; see 'warpcheck list histogram'",
+                     "histogram", values, stage=4)
         self.refused("per_leaf: it is 2, must be a divisor of the 3 records", "best_split", records, per_leaf=2)
         fields[1, 3] = 3
         self.refused("in_field[1,3] is 3, must be from 0 to 2", "best_split", records)

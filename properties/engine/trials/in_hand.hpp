@@ -1,6 +1,7 @@
 // Calls with given inputs and outputs (`--input`, check()) of operators whose properties prepare their own inputs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ struct in_hand_judge {
   // Completes a case with the given tensors from the values of its inputs: scalars that are not set, and, if no outputs
   // were given, the mandatory ones. Throws usage_error for a call that `check` cannot judge. Null: nothing is missing.
   void (*complete)(trial_case& c, const tensor_map& inputs, bool has_outputs) = nullptr;
+  // Returns the reason why given scalars exclude a call form, or "". Null: no scalar does.
+  std::string (*excludes)(std::string_view form, const std::map<std::string, std::string>& scalars) = nullptr;
 };
 
 // Every operator's file registers its judge once, before main.
