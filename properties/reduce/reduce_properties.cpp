@@ -68,6 +68,15 @@ trial_case masked_maxima(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+bool is_sum(const trial_case& c) { return code_of(c) == k_sum && c.at("x").elements() > 0; }
+
+// Among zeros a spike below 0 is no maximum, and one above 0 no minimum.
+bool is_spike_found(const trial_case& c) {
+  const recipe& fill = c.at("x").fill;
+  if (c.at("x").elements() == 0) return false;
+  return fill.distribution != "diagonal" || code_of(c) != (fill.arguments[2] < 0 ? k_max : k_min);
+}
+
 trial_case integer_rows(const row_operator& op, const target& t, draw& d) {
   row_length length = draw_row_length(d, t, most_cols(t));
   length.cols = std::max<int64_t>(2, length.cols);
@@ -191,14 +200,17 @@ const property_registration registration([] {
   p.add_for_input("within-error-bound", "every sum lies within its bound; minimum and maximum are exact", any_rows,
                   check_values);
   p.add("integer-sum", "integers whose sizes add up to less than 2^24 are summed exactly, in any order", integer_rows,
-        check_integer_sum);
+        check_integer_sum)
+      .holds = is_sum;
   property& identity = p.add("usual", "", integer_rows, check_integer_sum);
+  identity.holds = is_sum;
   identity.share_percent = 30;
   identity = polynomial_identity(identity, 1);
   p.add_common("long-accumulation", chain_rows);
   p.add("permutation", "permuting a row changes a sum within the two bounds, and no minimum or maximum", related_rows,
         check_permutation);
-  p.add("every-element-used", "one spike among 0 is summed and found at every position", reduce_spikes, check_spike);
+  p.add("every-element-used", "one spike among 0 is summed and found at every position", reduce_spikes, check_spike)
+      .holds = is_spike_found;
   p.add("masked-slices", "slices of -Inf are seen by sum and minimum and passed over by the maximum", masked_maxima,
         check_values);
   p.add_common("special-values", special_reductions);

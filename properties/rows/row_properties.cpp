@@ -290,7 +290,8 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
   };
   p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
   // Only the property about rows without elements has such cases; others have nothing to test in them.
-  if (generate != empty_rows) p.holds = has_elements;
+  p.holds = has_elements;
+  if (generate == empty_rows) p.holds = [](const trial_case& c) { return !has_elements(c); };
   if (p.name == "misalignment") p.holds = engine::is_misaligned;
   p.optional_outputs = op_.optional_outputs;
   return list_.emplace_back(std::move(p));

@@ -24,6 +24,11 @@ def value(name, usual, *words):
     return name, f"given.get({name!r}, {usual!r}) != {usual!r}", list(words) or [name]
 
 
+def usual(name, word):
+    """A scalar with its usual value 0."""
+    return f"usual_{name}", f"given.get({name!r}, 0) == 0", [word]
+
+
 # Rows with gaps between them, in which the rows of the output may lie.
 APART = ("ldx", "given['x'].shape[0] > 1 and given['x'].strides[0] > given['x'].shape[1]", ["ldx>cols", "y beside x"])
 EMPTY = ("empty", "0 in given['x'].shape", ["cols<1", "rows<1"])
@@ -39,9 +44,9 @@ FEATURES = {
     "log_softmax": [APART, EMPTY, SHORT],
     "logsumexp": [APART, EMPTY, SHORT],
     "argmax": [APART, EMPTY, NO_COLS, SHORT, MISALIGNED, UNEVEN],
-    "reduce": [value("op", 0, "op!=0", "op=1", "op=2")],
-    "scan": [value("kind", 0, "kind!=0", "kind=1")],
-    "argsort": [value("order", 0, "order!=0", "order=1")],
+    "reduce": [value("op", 0, "op!=0", "op=1", "op=2"), usual("op", "op=0")],
+    "scan": [value("kind", 0, "kind!=0", "kind=1"), usual("kind", "kind=0")],
+    "argsort": [value("order", 0, "order!=0", "order=1"), usual("order", "order=0")],
     "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1"), MISALIGNED],
     "matmul": [
         value("bias", None),
