@@ -11,6 +11,8 @@ extern "C" {
  *   sums chain                      a sum may be one chain of additions, one after the other
  *   sums <= 64                      no sum has a longer chain of additions than this
  *   gates <= 100                    gru: a gate errs by at most 100 * 2^-24, where the contract has less
+ *   log of sum                      log_softmax, logsumexp: the logarithm is that of the whole sum of exponentials
+ *   exp overflows                   sigmoid, matmul: the logistic function is 1 / (1 + exp(-z)) of every z
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
  *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
  * docs/bring_your_own/README.md lists the traits that can be lacked. */

@@ -11,6 +11,7 @@
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/run_case.hpp"
+#include "properties/engine/trials/trial.hpp"
 #include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::cli {
@@ -29,7 +30,7 @@ constexpr int64_t k_largest_stated_gates = int64_t{1} << 14;
 bool is_admitted(trial_case c, int64_t number) {
   c.knobs["detect"] = "off";
   c.knobs.insert({"schedule", "fair"});
-  offer stated;
+  offer stated = stated_by(c);
   (c.op == "gru" ? stated.gates : stated.sum_depth) = number;
   return run_case_stating(c, stated).result <= verdict::skipped;
 }

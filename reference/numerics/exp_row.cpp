@@ -194,9 +194,10 @@ exp_sum<Real> exp_row::with_errors(const moments<Real>& row) const {
   const double hu = static_cast<double>(allowance_.chain) * k_unit;
   const basic_enclosure<Real> gamma = basic_enclosure<Real>(hu) / basic_enclosure<Real>(1 - hu);
   const basic_enclosure<Real> tail_error = (gamma * (row.tail + rho_tail) + rho_tail) / sum;  // Delta_r / (1 + r)
+  const basic_enclosure<Real> sum_error = (gamma * (sum + rho_sum) + rho_sum) / sum;
   const basic_enclosure<Real> log_sum = log1p(row.tail);
-  return {row.tail, (gamma * (sum + rho_sum) + rho_sum) / sum, log_sum,
-          -(1 + k_log_error) * log1p(-tail_error) + k_log_error * log_sum + k_eta};
+  const basic_enclosure<Real> inside = stated_sums::now().log_of_sum ? sum_error : tail_error;
+  return {row.tail, sum_error, log_sum, -(1 + k_log_error) * log1p(-inside) + k_log_error * log_sum + k_eta};
 }
 
 template <class Real>

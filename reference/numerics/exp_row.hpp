@@ -57,7 +57,7 @@ struct exp_sum {
   basic_enclosure<Real> tail;       // r
   basic_enclosure<Real> sum_error;  // Delta_s / s
   basic_enclosure<Real> log_sum;    // ln s
-  basic_enclosure<Real> log_error;  // E_L, the error of log1pf(r^) against ln s
+  basic_enclosure<Real> log_error;  // E_L: of log1pf(r^) or, if stated, logf(s^) against ln s
 };
 
 // The model of one row. Keeps a reference to x. The sums with 50 and 100 digits are computed at their first use, over

@@ -4,8 +4,17 @@
 
 #include "reference/numerics/compare.hpp"
 #include "reference/numerics/exp_row.hpp"
+#include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::reference {
+
+// True if a candidate that states so may compute exp(-z) as infinity, and the logistic function as 0. 128 ln 2 exceeds
+// the constant by 3.9e-5, and expf errs by 5u; u = 2^-24.
+template <class Real>
+bool may_overflow(const basic_enclosure<Real>& z, const basic_enclosure<Real>& argument_error) {
+  constexpr double k_overflowing = 88.7228;
+  return stated_sums::now().exp_overflows && z.value < 0 && abs(z).value + argument_error.value >= k_overflowing;
+}
 
 template <class Real>
 bounded_value<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosure<Real>& argument_error) {
@@ -19,7 +28,8 @@ bounded_value<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosu
   const number t = k_exp_error + (1 + k_exp_error) * expm1(argument_error);
   const number quotient = number(2 * k_unit) / number(1 - k_unit);  // (1 + u)/(1 - u) - 1
   const number spread = rest * t / (1.0 - t);
-  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta};
+  const number lost = may_overflow(z, argument_error) ? y : number(0.0);
+  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta + lost};
 }
 
 // gamma_2 min(abs(z), 104): the part of the argument's error that the sigmoid itself makes.

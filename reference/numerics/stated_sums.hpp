@@ -1,4 +1,4 @@
-// A candidate's statement about its sums, which replaces the allowance of the contract.
+// A candidate's statements about its sums and what it makes of them, which replace the allowances of the contract.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@ namespace warpcheck::reference {
 struct sum_statement {
   std::optional<int64_t> depth;  // the longest chain of additions that a term passes through
   bool any_order = false;        // no depth is stated and no plan is published: plain sums may be added in any order
+  bool log_of_sum = false;       // logarithms are taken of a row's whole sum, with its maximum's term
+  bool exp_overflows = false;    // the logistic function is 1 / (1 + exp(-z)) of every z
 };
 
 // Applies to the bounds that this thread computes while the object lives.

@@ -69,10 +69,11 @@ std::vector<bound_term> sigmoid_model::bound_terms(double x) const {
   const double t = k_exp_error + (1 + k_exp_error) * argument, quotient = 2 * k_unit / (1 - k_unit);
   // 1 - y without cancellation.
   const double rest = z.value > 0 ? std::exp(-z.value) * y : 1 - y, spread = rest * t / (1 - t);
+  const double lost = may_overflow(z, logistic_argument_error<double>(z)) ? y : 0;
   return with_output_rounding(output_, y,
                               {{"the addition and the division", y * quotient},
                                {"the exponential and its argument", y * (spread + quotient * spread)},
-                               {"underflow", 4 * k_eta}});
+                               {"underflow, and overflow of the exponential where it is stated", 4 * k_eta + lost}});
 }
 
 std::vector<model_step> sigmoid_model::steps(double x, double actual) const {

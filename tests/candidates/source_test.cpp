@@ -101,53 +101,6 @@ TEST(SourceTemplate, OfMatmulPassesWhatAsksForNoOrder) {
     EXPECT_TRUE(other.has(std::string("not asked: matmul/") + ours + ": needs the order of sums")) << other.output;
 }
 
-constexpr const char* k_vector_loads = R"(
-#include <cuda_runtime.h>
-#include <cstdint>
-
-__global__ void sums(const float4* x, int64_t ld, float* y, int64_t rows, int64_t vectors, int64_t begin) {
-  for (int64_t r = threadIdx.x; r < rows; r += blockDim.x) {
-    double sum = 0;
-    for (int64_t j = begin; j < vectors; ++j) {
-      const float4 v = x[r * ld + j];
-      sum += double(v.x) + v.y + v.z + v.w;
-    }
-    y[r] = static_cast<float>(sum);
-  }
-}
-static cudaError_t sum(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols, int64_t begin,
-                       cudaStream_t stream) {
-  if (reinterpret_cast<uintptr_t>(x) % 16 || ldx % 4 || cols % 4) return cudaErrorNotSupported;
-  sums<<<1, 32, 0, stream>>>(reinterpret_cast<const float4*>(x), ldx / 4, y, rows, cols / 4, begin);
-  return cudaGetLastError();
-}
-extern "C" cudaError_t all(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
-  return sum(x, ldx, y, rows, cols, 0, stream);
-}
-extern "C" cudaError_t all_but_one(const float* x, int64_t ldx, float* y, int64_t rows, int64_t cols,
-                                   cudaStream_t stream) {
-  return sum(x, ldx, y, rows, cols, cols > 256, stream);
-}
-)";
-
-TEST(Alignment, IsFoundByAskingAndCanBeStated) {
-  warpcheck::self::scratch_folder folder;
-  folder.write("vector.cu", k_vector_loads);
-  const auto verify_vectors = [&](const std::string& entry, const std::string& more) {
-    return verify("reduce", folder.path("vector.cu"), entry, "--cases 16 --max-rows 64 --max-cols 1000 " + more);
-  };
-  const result right = verify_vectors("all", "");
-  EXPECT_EQ(right.status, 0) << right.output;
-  for (const char* lacked : {"x misaligned 16", "ldx%4", "cols%4"}) EXPECT_TRUE(right.has(lacked)) << right.output;
-  EXPECT_FALSE(right.has("skipped")) << right.output;
-  EXPECT_EQ(verify_vectors("all_but_one", "--property within-error-bound").status, 1);
-  folder.write("vector.cu",
-               "// warpcheck all: lacks x misaligned 256, y misaligned 256\n" + std::string(k_vector_loads));
-  const result stated = verify_vectors("all", "--property misalignment --property within-error-bound");
-  EXPECT_EQ(stated.status, 0) << stated.output;
-  EXPECT_TRUE(stated.has("not asked: reduce/misalignment: needs x misaligned 256")) << stated.output;
-}
-
 constexpr const char* k_entries = R"(
 #include <cuda_runtime.h>
 #include <cstdint>

@@ -316,6 +316,14 @@ offer parse_offer(std::string_view op, std::string_view text) {
   return o;
 }
 
+namespace {
+
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+}  // namespace
+
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
   for (const std::string_view part : trimmed_parts(text, ';')) {
@@ -325,6 +333,10 @@ offer parse_statements(std::string_view op, std::string_view text) {
       o.has_our_plan = true;
     else if (part == "batch-invariant")
       o.is_batch_invariant = true;
+    else if (part == k_log_of_sum && is_one_of(op, {"log_softmax", "logsumexp"}))
+      o.takes_log_of_sum = true;
+    else if (part == k_exp_overflows && is_one_of(op, {"sigmoid", "matmul"}))
+      o.lets_exp_overflow = true;
     else if (part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
     else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), number))
@@ -336,8 +348,8 @@ offer parse_statements(std::string_view op, std::string_view text) {
     else
       throw usage_error(fmt::format(
           "states: '{}' is not a statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
-          "'gates <= N' (gru), 'plan' and 'batch-invariant'",
-          part));
+          "'gates <= N' (gru), '{}' (log_softmax, logsumexp), '{}' (sigmoid, matmul), 'plan' and 'batch-invariant'",
+          part, k_log_of_sum, k_exp_overflows));
   }
   return o;
 }

@@ -15,6 +15,8 @@ namespace warpcheck::engine {
 
 // Start of the message of a skipped case that needs a trait which the candidate lacks.
 inline constexpr std::string_view k_needs = "needs ";
+// Statements of a candidate about its logarithm and its exponential (abi/candidate_states.h).
+inline constexpr std::string_view k_log_of_sum = "log of sum", k_exp_overflows = "exp overflows";
 
 // Something that a call may have and a candidate may lack. Its text is in quotes.
 struct trait {
@@ -63,6 +65,8 @@ struct offer {
   std::vector<trait_set> lacks;
   std::optional<int64_t> sum_depth;  // the longest chain of additions in a sum, where the candidate states one
   std::optional<int64_t> gates;      // the error of gru's gate functions in units of 2^-24, where it states one
+  bool takes_log_of_sum = false;     // of log_softmax and logsumexp: the logarithm is that of the whole sum
+  bool lets_exp_overflow = false;    // of sigmoid and matmul: the logistic function is 1 / (1 + exp(-z)) of every z
   bool has_our_plan = false;         // sums, bits and workspaces are those of our own kernels
   bool is_batch_invariant = false;   // the bits of a row do not depend on the other rows' number, nor on its place
 

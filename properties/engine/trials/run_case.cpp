@@ -44,26 +44,44 @@ void skip_what_does_not_fit(trial& t, const trial_case& c) {
     t.skip(fmt::format("it takes {:.0f} GiB of memory, of which {:.0f} are free", bytes / k_gib, free / k_gib));
 }
 
-// The end of the message for a case that fails only because its sums are long chains.
-std::string chain_text(const trial_case& c) {
-  return fmt::format(
-      "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough for "
-      "this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
-      std::max<int64_t>(0, c.tensors.front().cols() - 1));
-}
-
-// True if the case passes for a candidate whose sums may be added in any order. A chain of n terms errs by at most n
-// times the bound of a chain of at least one addition, up to second order, so a larger error needs no second trial.
-bool is_a_chain(const trial_case& c, const offer& stated, double error_ratio) {
-  if (stated.has_our_plan || stated.sum_depth) return false;
-  if (!(error_ratio <= 2 * static_cast<double>(c.tensors.front().cols()))) return false;
+// True if the case passes for a candidate that states this, or is not asked of it.
+bool passes_for(const trial_case& c, const offer& stated) {
   try {
-    offer chain;
-    chain.sum_depth = reference::k_longest_stated_chain;
-    return run_case_stating(c, chain).result == verdict::pass;
+    return run_case_stating(c, stated).result <= verdict::skipped;
   } catch (const std::exception&) {
     return false;
   }
+}
+
+// Returns the end of the message for a case that passes if the candidate states more, or "".
+std::string helpful_statement(const trial_case& c, const offer& stated, double error_ratio) {
+  const bool has_log = c.op == "log_softmax" || c.op == "logsumexp";
+  const bool has_logistic = c.op == "sigmoid" || (c.op == "matmul" && c.knob("sigmoid") == "1");
+  offer more = stated;
+  // A chain of n terms errs by at most n times the bound of a chain of at least one addition, up to second order, so a
+  // larger error needs no second trial.
+  const bool may_be_a_chain =
+      !stated.has_our_plan && !stated.sum_depth && error_ratio <= 2 * static_cast<double>(c.tensors.front().cols());
+  more.sum_depth = reference::k_longest_stated_chain;
+  if (may_be_a_chain && passes_for(c, more))
+    return fmt::format(
+        "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough "
+        "for this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
+        std::max<int64_t>(0, c.tensors.front().cols() - 1));
+  if (!may_be_a_chain) more.sum_depth = stated.sum_depth;
+  more.takes_log_of_sum = has_log;
+  more.lets_exp_overflow = has_logistic;
+  if (has_log && !stated.has_our_plan && !stated.takes_log_of_sum && passes_for(c, more))
+    return fmt::format(
+        "; it passes for the logarithm of the whole sum, which loses the digits of results near the maximum: state "
+        "'{}'{} to be judged so (docs/bring_your_own)",
+        k_log_of_sum, more.sum_depth == stated.sum_depth ? "" : " and, for long rows, 'sums chain'");
+  if (has_logistic && !stated.has_our_plan && !stated.lets_exp_overflow && passes_for(c, more))
+    return fmt::format(
+        "; it passes for 1 / (1 + exp(-z)), whose exponential overflows below z = -88.72, where the result is below "
+        "2^-128: state '{}' to be judged so (docs/bring_your_own)",
+        k_exp_overflows);
+  return "";
 }
 
 case_report judge_case(const trial_case& c, bool with_ratios) {
@@ -96,8 +114,7 @@ case_report judge_case(const trial_case& c, bool with_ratios) {
     report.message = shortened(report.message);
     report.is_drawn_in_vain = fits && !t.is_unsupported();
   }
-  if (report.result == verdict::violation && is_a_chain(c, t.stated(), report.max_error_ratio))
-    report.message += chain_text(c);
+  if (report.result == verdict::violation) report.message += helpful_statement(c, t.stated(), report.max_error_ratio);
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
   // The rest of the case is judged although the candidate does not offer all of it.
   trial_case rest = c;

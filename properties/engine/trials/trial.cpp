@@ -68,7 +68,8 @@ trial::trial(trial_case c, bool with_ratios, std::optional<offer> stated)
     : case_(std::move(c)),
       candidate_(open_candidate(case_.knob("candidate"), case_.op, case_.knob("device"))),
       stated_(stated ? *std::move(stated) : stated_by(case_)),
-      sums_(reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan}),
+      sums_(reference::sum_statement{stated_.sum_depth, !stated_.has_our_plan, stated_.takes_log_of_sum,
+                                     stated_.lets_exp_overflow}),
       keeps_ratios_(with_ratios),
       keeps_departing_(has_arrays_in_hand(case_)) {
   if (!is_accepted(case_)) case_.knobs.erase("variant");
