@@ -12,7 +12,10 @@ __device__ int thread_number() { return static_cast<int>(threadIdx.x); }
 // More epochs than 16 bits count.
 __global__ void late_epochs(int* words, int flaw) {
   const int t = thread_number();
-  for (int i = 0; i < 70000; ++i) __syncwarp();
+  for (int i = 0; i < 70000; ++i) {
+    __syncwarp();
+    if (i == 60000) __syncthreads();  // which comes after the epoch that the later ones would be taken for
+  }
   if (t == 3) words[0] = 1;
   if (flaw != 1) __syncthreads();
   if (t == 35) words[1] = words[0];
@@ -30,15 +33,18 @@ __global__ void many_accesses(int* words, int flaw) {
   if (t == 125) words[t] = words[0];
 }
 
-// Bytes of a word have different writers and readers.
+// Bytes of a word have different writers and readers; other words are written as a whole.
 __global__ void parts_of_words(int* words, int flaw) {
   const int t = thread_number();
   auto* bytes = reinterpret_cast<unsigned char*>(words);
+  if (t >= 96) words[t] = t;
+  if (flaw != 3) __syncthreads();
+  const int last = bytes[(96 + t / 4) * 4 + 3];
   bytes[t * 4 % 128 + t / 32] = 1;
   if (flaw != 1) __syncthreads();
   const int sum = words[t / 4];
   if (flaw != 2) __syncthreads();
-  bytes[t] = static_cast<unsigned char>(sum);
+  bytes[t] = static_cast<unsigned char>(sum + last);
 }
 
 }  // namespace
