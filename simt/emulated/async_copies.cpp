@@ -219,14 +219,17 @@ bool land_one_flight() {
   return true;
 }
 
-void may_land_flight() {
-  may_compute_products();
-  if (flights.empty()) return;
+// (Most kernels have no copies or products in flight: the question is asked inline.)
+static void land_chosen_flight() {
   const uint32_t choice = decide(static_cast<uint32_t>(std::min<size_t>(flights.size(), 15)) + 1, 0);
   if (choice == 0) return;
   const flight f = flights[choice - 1];
   flights.erase(flights.begin() + (choice - 1));
   land(f);
+}
+void may_land_flight() {
+  may_compute_products();
+  if (!flights.empty()) land_chosen_flight();
 }
 
 void async_copy(void* destination, const void* source, unsigned bytes) {

@@ -42,6 +42,12 @@ struct atomic_site {
 std::unordered_map<uint32_t, atomic_site> atomic_sites;      // of this launch, by their places
 std::unordered_map<uintptr_t, uint8_t> operations_of_words;  // by address / 4, since the first overlapping launch
 
+// The words that had atomics of one kind lately, by their low bits: they are in operations_of_words.
+struct {
+  uintptr_t word;
+  uint8_t kind;
+} recent_operations[256];
+
 // The last summary of a thread's that was covered: neighbouring words have had the same readers.
 struct {
   uint32_t thread = 0, clock = 0;
@@ -115,8 +121,13 @@ unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, con
   for (size_t i = 0; i < bytes / 4; ++i) {
     // A word, and each half of a longer one, is a kind of its own.
     const auto kind = static_cast<uint8_t>(static_cast<size_t>(operation) * 4 + bytes / 4 + i);
-    const auto [known, is_new] = operations_of_words.try_emplace(first + i, kind);
-    if (!is_new && known->second != kind) count_choice(choice::atomic, place);
+    auto& recent = recent_operations[(first + i) % std::size(recent_operations)];
+    if (recent.word == first + i && recent.kind == kind) continue;
+    const auto known = operations_of_words.try_emplace(first + i, kind).first;
+    if (known->second == kind)
+      recent = {first + i, kind};
+    else
+      count_choice(choice::atomic, place);
   }
   atomic_site& site = atomic_sites[place];
   ++site.count;
@@ -147,7 +158,10 @@ void certificate_begins(bool overlaps) {
   certificate.holds = device.stream->detect;
   last_covered = {};
   atomic_sites.clear();
-  if (!overlaps) operations_of_words.clear();
+  if (!overlaps) {
+    operations_of_words.clear();
+    for (auto& recent : recent_operations) recent = {};
+  }
   if (!is_proven) count_choice(choice::earlier_launch, 0);
 }
 

@@ -112,7 +112,8 @@ inline bool check_global(size_t offset, size_t bytes, const access_record& now) 
 }
 
 template <access_kind Kind>
-inline void check(size_t offset, size_t bytes, const access_record& now, bool may_copy = false) {
+__attribute__((always_inline)) inline void check(size_t offset, size_t bytes, const access_record& now,
+                                                 bool may_copy = false) {
   ++device.accesses;
   if (has_open_races)
     settle_open_races(offset, bytes, &now,
@@ -225,7 +226,7 @@ constexpr size_t k_most_alignment = 16;
 }
 
 template <access_kind Kind>
-inline void natural_hook(const void* p, size_t bytes, const void* pc) {
+__attribute__((always_inline)) inline void natural_hook(const void* p, size_t bytes, const void* pc) {
   if (!is_of_device<Kind>(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   const size_t alignment = bytes < k_most_alignment ? bytes : k_most_alignment;

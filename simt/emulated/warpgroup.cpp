@@ -309,13 +309,15 @@ void drop_products(block_state& b) {
 
 void drop_products(thread& t) { t.products.reset(); }
 
-void may_compute_products() {
-  if (ready.empty()) return;
+static void compute_chosen_product() {
   const uint32_t choice = decide(static_cast<uint32_t>(ready.size()) + 1, 0);
   if (choice == 0) return;
   const auto [b, group] = ready[choice - 1];
   if (b->alive == 0) return;
   compute_until(*b, group, b->warpgroups[group].computed + 1);
+}
+void may_compute_products() {
+  if (!ready.empty()) compute_chosen_product();
 }
 
 void wgmma_fence_registers() {
