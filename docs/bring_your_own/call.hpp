@@ -1,5 +1,5 @@
-// What every candidate begins with, for the templates of this folder: the tensors of a call, the checks that each
-// contract asks for, and the one sentence of a refusal. Copy it beside your own, or do these things your way.
+// Shared parts of the templates in this folder: the tensors of a call, the checks that each contract requires, and the
+// sentence of a refusal. Copy this file beside your own, or write these parts yourself.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct matrix {
   T* row(int64_t r) const { return data + r * ld; }
 };
 
-// Ends a call: what the adapter answers, and why.
+// Ends a call: the adapter's answer with its reason.
 struct refusal {
   warpcheck_status status;
   const char* sentence;

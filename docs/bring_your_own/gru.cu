@@ -44,7 +44,7 @@ __global__ void step(network g, int64_t s) {
   if (g.hn) g.hn[i] = y(t)[j];
 }
 
-// What hn is of a row without steps.
+// hn of a row without steps.
 __global__ void first_states(network g) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
   if (i < g.directions * g.batch * g.hidden) g.hn[i] = g.h0 ? g.h0[i] : 0;

@@ -1,7 +1,7 @@
 // A gated recurrent unit with both passes as an entry: one block for each row of a direction, one thread for each unit.
 //   warpcheck verify gru --source docs/bring_your_own/gru_training.cu --entry my_gru --device emulated
 // Contract: kernels/gru/gru.hpp. The reserve holds the gates and hn of every step in f64, then the gradients of the
-// gates and of the states, in a layout of its own. What a step hands to the next one is rounded to f32.
+// gates and of the states, in a layout of its own. Values that a step passes to the next one are rounded to f32.
 #include <cuda_runtime.h>
 #include <cstdint>
 
@@ -11,7 +11,7 @@ struct network {
   int64_t T, B, I, H, D;
   double* reserve;
 
-  // Of a step of a row, r, z, n and hn; behind all of them d_r, d_z, d_n and d_n r.
+  // For each step of a row: r, z, n and hn. After those of all steps: d_r, d_z, d_n and d_n r.
   __host__ __device__ int64_t values() const { return 4 * D * T * B * H; }
   __host__ __device__ int64_t bytes() const { return 8 * (2 * values() + D * B * H); }
   __device__ double* gates(int64_t d, int64_t t, int64_t b) const { return reserve + 4 * ((d * T + t) * B + b) * H; }

@@ -1,8 +1,8 @@
 // A candidate library in plain C++: the matrix product for the CPU behind the C ABI of abi/candidate.h, in f32.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> matmul.cpp -o libmine.so
 //   warpcheck verify matmul --candidate ./libmine.so --device cpu
-// Sums are in double, better than any mode asks for; of the properties `ieee-bits` rejects it, for the order of
-// additions in f32 is that of our plan.
+// Sums are in double, more accurate than any mode requires. The library does not state `plan`, so `ieee-bits`, which
+// needs the order of our sums, is not asked.
 #include <cmath>
 #include <cstdint>
 
@@ -20,7 +20,7 @@ struct product {
   float alpha, beta, mu, sigma;
 
   int64_t k() const { return ta ? a.rows : a.cols; }
-  // What the sum of no products is where alpha is 0: neither a nor b is read then.
+  // If alpha is 0, the sum has no products: neither a nor b is read.
   double sum(int64_t i, int64_t j) const {
     double all = 0;
     for (int64_t l = 0; l < k() && alpha != 0; ++l)
@@ -41,7 +41,7 @@ bool code(const warpcheck_call* call, const char* name, double most) {
   return value == 1;
 }
 
-// What is there before is c itself, where beta is not 0, and not there where it is.
+// c_in is c if beta is non-zero, and has no elements otherwise.
 void check_before(const warpcheck_call* call, const product& p) {
   const matrix<float> before = candidate::input<float>(call, 2, 2);
   if (p.beta == 0 || p.c.empty()) return candidate::require(before.empty(), "c_in must have no elements");
@@ -50,7 +50,7 @@ void check_before(const warpcheck_call* call, const product& p) {
                      "c_in must be c");
 }
 
-// Of another type than a's, or bias of another than f32: no call of the contract, whatever is offered.
+// The contract has no call in which b has another type than a, or bias another than f32.
 void check_types(const warpcheck_call* call) {
   candidate::require(call->num_inputs == 4, "a call has four inputs");
   const DLDataType a = call->inputs[0]->dtype, b = call->inputs[1]->dtype, bias = call->inputs[3]->dtype;

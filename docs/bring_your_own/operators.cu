@@ -1,6 +1,6 @@
 // Entries for seven operators, correct by the contracts in kernels/<op>/<op>.hpp, and slow:
 //   warpcheck verify reduce --source operators.cu --entry my_reduce --device emulated
-// What a parameter gets follows from its name (README.md). Replace a kernel by yours and keep the names that it needs.
+// The name of a parameter determines its value (source.md). Replace a kernel by yours and keep the names that it needs.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ extern "C" void my_sigmoid(const float* x, float* y, int64_t cols, float mu, flo
   sigmoid_elements<<<blocks_for(cols), k_threads, 0, stream>>>(x, y, cols, mu, sigma);
 }
 
-// Of two, the less; a NaN before every number, -0 before +0.
+// The smaller of two values; a NaN is smaller than every number, -0 smaller than +0.
 __device__ float lesser(float a, float b) {
   if (a != a || b != b) return a != a ? a : b;
   return a < b || (a == b && signbit(a)) ? a : b;

@@ -17,7 +17,7 @@ def first_maximum(x):  # NaN counts as the largest; a row without elements has n
 
 
 def shifted_terms(x):
-    """Of each row the maximum, the exponentials of the distances from it, and their sum but for one 1."""
+    """The maximum of each row, the exponentials of the distances from it, and their sum without one maximal term."""
     largest = x.max(axis=1, keepdims=True)
     terms = numpy.exp(x - largest)
     others = terms.copy()
@@ -276,7 +276,7 @@ class gru_pass:
 
 
 def gates_of(from_input, from_state, width):
-    """r, z, n and what the state adds to n."""
+    """r, z, n and the part of n that comes from the state."""
     r, z, n = (slice(k * width, (k + 1) * width) for k in range(3))
     reset = 1 / (1 + numpy.exp(-(from_input[:, r] + from_state[:, r])))
     keep = 1 / (1 + numpy.exp(-(from_input[:, z] + from_state[:, z])))
@@ -440,7 +440,7 @@ class split_leaf:
         return float(numpy.rint(h * (self.n / (self.h + 2 * EPS))))
 
     def see(self, feature, default_left, threshold, mass, right, categories, l2):
-        """Weighs a candidate, of which one side has this mass, and keeps it if it is the best so far."""
+        """Evaluates a candidate whose one side has this mass, and stores it if it is the best so far."""
         left = (self.g - mass[0], self.h - mass[1]) if right else mass[:2]
         right_sums = (self.g - left[0], self.h - left[1])
         rows = mass[2] if self.counted else self.rows_of(right_sums[1] if right else left[1])
@@ -475,7 +475,7 @@ class split_leaf:
         return (g, h, gain, w, rows) if numpy.isfinite([g, h, gain, w]).all() else None
 
 
-# The element types of the first input that a function takes; where nothing is said f32, or all where that is none.
+# The element types of the first input that a function takes. Default: f32, or all types if there is no f32.
 softmax.dtypes = log_softmax.dtypes = logsumexp.dtypes = argmax.dtypes = sigmoid.dtypes = ["f32", "f16"]
 reduce.dtypes = ["f32", "f64"]
 scan.dtypes = ["f32", "f64", "i64"]

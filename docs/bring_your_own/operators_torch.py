@@ -2,8 +2,8 @@
 
     warpcheck verify softmax --python docs/bring_your_own/operators_torch.py:softmax --device cuda
 
-Nothing here mends a result: what fails is PyTorch's answer against the contract of kernels/<op>/<op>.hpp, which is
-stricter than PyTorch's documentation (docs/trials/pytorch.md). What PyTorch does not offer is answered with
+Nothing here mends a result: a failure is a result of PyTorch outside the contract of kernels/<op>/<op>.hpp, which is
+stricter than PyTorch's documentation (docs/trials/pytorch.md). Calls that PyTorch does not offer are answered with
 NotImplementedError.
 """
 import functools
