@@ -473,7 +473,8 @@ const property_registration registration([] {
   p.add("exclusive-plus-item", "the exclusive prefix starts with +0, and with the item added is the inclusive one",
         exact_inclusive_rows, check_exclusive_plus_item);
   p.add("concat", "a row scanned in two parts, the first part's sum added to the second, is the row scanned",
-        exact_inclusive_rows, check_concat);
+        exact_inclusive_rows, check_concat)
+      .holds = [](const trial_case& c) { return has_elements(c) && kind_of(c) == prefix::inclusive; };
   p.add("power-of-two-scale", "multiplying the row by a power of two multiplies every prefix, to the bit", scaled_rows,
         check_power_of_two_scale)
       .knobs = {{"shift", "1", "the power"}};
