@@ -28,8 +28,8 @@ bounded_value<Real> logistic(const basic_enclosure<Real>& z, const basic_enclosu
   const number t = k_exp_error + (1 + k_exp_error) * expm1(argument_error);
   const number quotient = number(2 * k_unit) / number(1 - k_unit);  // (1 + u)/(1 - u) - 1
   const number spread = rest * t / (1.0 - t);
-  const number lost = may_overflow(z, argument_error) ? y : number(0.0);
-  return {y, y * (quotient + spread + quotient * spread) + 4 * k_eta + lost};
+  const number bound = y * (quotient + spread + quotient * spread) + 4 * k_eta;
+  return {y, may_overflow(z, argument_error) ? bound + y : bound};
 }
 
 // gamma_2 min(abs(z), 104): the part of the argument's error that the sigmoid itself makes.
