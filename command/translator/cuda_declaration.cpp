@@ -14,8 +14,10 @@ class parser {
     for (;;) {  // one declarator each
       refused_ = k_none;
       if (!read_words()) break;
+      const size_t type_token = words_.front();
       cuda_declarator one = declarator();
       if (d_.declarators.empty()) {
+        d_.type_token = type_token;
         if (one.type.empty()) {
           refused_ = one.name_token;
           break;

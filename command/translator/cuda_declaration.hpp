@@ -21,7 +21,8 @@ struct cuda_declaration {
   std::string alignment = "1";
   bool is_extern = false, is_const = false, is_local = false;  // local: static or inline
   std::vector<cuda_declarator> declarators;
-  size_t end = 0;  // the ";"
+  size_t type_token = 0;  // the first word of the type
+  size_t end = 0;         // the ";"
 };
 
 // Returns the declaration of variables that starts at token `start`, or nothing if it is not a plain one; `refused` is

@@ -528,9 +528,8 @@ class rewriter {
       arguments = "<" + *names + ">";
     }
     // As with nvcc, each source has its own copy: a header may define the variable.
-    const cuda_token& first = t_.tokens[plain];
-    const size_t at = t_.text(plain).starts_with("__") ? first.end : first.begin;  // not in a word that is removed
-    if (plain == start && !d->is_local) edits_.push_back({at, at, "static "});
+    const size_t at = d->type_token > plain ? t_.tokens[d->type_token - 1].end : t_.tokens[plain].begin;
+    if (plain == start && !d->is_local) edits_.push_back({at, at, " static "});
     std::string references;
     for (const cuda_declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
