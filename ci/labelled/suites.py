@@ -216,7 +216,9 @@ ONE_BLOCK = "its race is between blocks, and each graph fits into one"
 ONE_REDUCTION = "a block reduces once, so the missing barrier orders nothing: the label is wrong"
 SAME_VALUE = "threads write the same value, which is reported as benign"
 JUDGED = {
-    "hirace": {},
+    "hirace": {
+        r"boundsBug": ("false", "threads past the graph read another buffer, which others write: a real race"),
+    },
     "scor": {r"^norace_inter(warp|block|warp-block)_(blk)?fence": ("false", NO_ACQUIRE)},
     "gpuverify": {
         r"^(loop_unwind|memcpy/|curand_tests/fail/init_race)": ("missed", SAME_VALUE),
@@ -234,7 +236,7 @@ JUDGED = {
             ("missed", "its race is between two turns of a loop, and one turn covers each graph"),
         r"^PR_CUDA_Pull_.*_SyncBug_.*_NonPersist_(Block_Determ_GlobalAdd|Warp_Determ_Reduction)":
             ("missed", ONE_REDUCTION),
-        r"^PR_CUDA_Push_.*_SyncBug_NonPersist_Thread_.*_Reduction": ("missed", ONE_REDUCTION),
+        r"^PR_CUDA_Push_.*_SyncBug_(Non)?Persist_Thread_.*_Reduction": ("missed", ONE_REDUCTION),
         r"^PR_CUDA_Pull_.*_SyncBug_.*_Warp_Determ_GlobalAdd":
             ("missed", "its warps exchange values by shuffles alone, which need no barrier: the label is wrong"),
         r"^PR_CUDA_Pull_.*_NonDeterm_":
