@@ -108,6 +108,15 @@ void check_type(const tensor_view& v, const tensor_view& first) {
     refuse(v.rule->name + " has the wrong element type");
 }
 
+void check_presence(const tensor_view& v, const checked_call& checked, const warpcheck_call& call) {
+  if (!v.tensor) return;
+  for (const scalar_value& never : v.rule->never_with)
+    if (find_scalar(call, never.scalar) == never.value)
+      refuse(v.rule->name + " is given, must be absent where " + never.scalar + " is " + text_of(never.value));
+  if (!v.rule->beside.empty() && !checked.at(v.rule->beside).tensor)
+    refuse(v.rule->name + " is given, must be absent where " + v.rule->beside + " is");
+}
+
 // The sizes of extents, found from one dimension after the other.
 class extent_solver {
  public:
@@ -294,6 +303,7 @@ checked_call check_call(const contract& c, const warpcheck_call& call) {
     checked.tensors.push_back(view_of(rule, given[i], dimensions_of(shape_of(rule, call))));
     check_type(checked.tensors.back(), checked.tensors.front());
   }
+  for (const tensor_view& v : checked.tensors) check_presence(v, checked, call);
   extent_solver solver(call);
   solve(solver, checked.tensors, call);
   find_empty(checked.tensors, given, solver, call);

@@ -29,6 +29,11 @@ struct other_shape {
   std::string shape;
 };
 
+struct scalar_value {
+  std::string scalar;
+  double value = 0;
+};
+
 struct tensor_rule {
   std::string name;
   bool is_input = true;
@@ -37,6 +42,9 @@ struct tensor_rule {
   bool is_optional = false;  // a call may leave it out, or give it no elements, which means the same
   std::vector<other_shape> others = {};
   std::vector<std::string> may_be = {};  // the inputs whose memory it may share
+  // A call leaves it out where a scalar has one of these values, or where it has no tensor `beside`.
+  std::vector<scalar_value> never_with = {};
+  std::string beside = {};
 };
 
 struct scalar_rule {

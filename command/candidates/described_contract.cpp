@@ -17,6 +17,8 @@ tensor_rule rule_of(const engine::tensor_info& info) {
   rule.shape = info.shape;
   for (const engine::shape_when& w : info.when) rule.others.push_back({w.scalar, w.value, w.shape});
   rule.may_be = info.may_be;
+  rule.never_with = info.never_with;
+  rule.beside = info.beside;
   return rule;
 }
 

@@ -1,23 +1,16 @@
-// The ABI adapter (candidate.h) of gated recurrent units: every call has all tensors of the contract, those without
-// elements being null pointers, in this order.
-//   inputs: x [T, B, I], w_ih [D, 3H, I], w_hh [D, 3H, H], b_ih [D, 3H], b_hh [D, 3H], h0 [D, B, H], h_reset [D, B, H],
-//   lengths i64 [B], reset u8 [T, B], dy [T, B, D*H], dhn [D, B, H], y_in [T, B, D*H], history_in [D, T, B, 4H]
-//   outputs: y, hn, history, dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh, trace_e [D, T, B, H], work u8 [bytes]
-// Scalars: pass (0 forward, 1 backward from y_in and history_in, 2 both, the history being what the forward pass
-// wrote), history_mode (0 none, 1 save, 2 recompute), precision (0 ieee, 1 tf32x3, 2 tf32, 3 bf16),
-// workspace_limit. Outputs of the pass that is not asked for must be null.
+// The ABI adapter (candidate.h) of gated recurrent units: a call (contract.hpp) as arguments of the C++ API. A pass 2
+// (both) goes backward from its own y and history.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/gru/arguments.hpp"
+#include "kernels/gru/contract.hpp"
 #include "kernels/gru/gru.hpp"
 #include "kernels/gru/registers.hpp"
 
@@ -61,125 +54,6 @@ constexpr int64_t k_gru_inputs[] = {32, 64};                // tiles of the bulk
 constexpr int64_t k_gru_hiddens[] = {32, 64, 128, 192,
                                      256};  // widths of registers, a part of a chain, a block's threads
 
-inline int64_t gru_integer(const warpcheck_call* call, const char* name, double most) {
-  const double value = scalar_argument(call, name);
-  if (!(value >= 0 && value <= most && value == std::floor(value)))
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ", must be an integer from 0 to " +
-                                std::to_string(static_cast<int64_t>(most)));
-  return static_cast<int64_t>(value);
-}
-
-// The tensors of a call by place and name.
-class gru_arguments {
- public:
-  explicit gru_arguments(const warpcheck_call* call) : call_(call) {
-    if (call->num_inputs < 3 || call->num_inputs > 13 || call->num_outputs < 1 || call->num_outputs > 12)
-      throw std::invalid_argument("the call has " + std::to_string(call->num_inputs) + " inputs and " +
-                                  std::to_string(call->num_outputs) +
-                                  " outputs, must have 3 to 13 inputs and 1 to 12 outputs");
-    const DLTensor &x = needed(0, "x", 3), &w_hh = needed(2, "w_hh", 3);
-    c.T = x.shape[0];
-    c.B = x.shape[1];
-    c.I = x.shape[2];
-    c.H = w_hh.shape[2];
-    if (w_hh.shape[0] != 1 && w_hh.shape[0] != 2)
-      throw std::invalid_argument("D is " + std::to_string(w_hh.shape[0]) + ", must be 1 or 2");
-    c.D = static_cast<int>(w_hh.shape[0]);
-    c.history = static_cast<gru_history>(gru_integer(call, "history_mode", 2));
-    c.workspace_limit = gru_integer(call, "workspace_limit", 0x1p48);
-    c.precision = static_cast<gru_precision>(gru_integer(call, "precision", 3));
-    c.regime = static_cast<gru_regime>(find_variant(call, k_gru_variants, 0) + 1);
-    if (c.regime != gru_regime::automatic && c.H > gru_widest(c.regime))
-      throw unsupported_call("variant " + std::string(call->variant) + " does not take H = " + std::to_string(c.H));
-    check_config(c);
-  }
-
-  template <class T>
-  T* tensor(bool is_input, int i, const char* name, std::initializer_list<int64_t> shape,
-            bool is_optional = true) const {
-    const int count = is_input ? call_->num_inputs : call_->num_outputs;
-    const DLTensor* const t = i >= count ? nullptr : is_input ? call_->inputs[i] : call_->outputs[i];
-    if (t == nullptr && is_optional) return nullptr;
-    if (t == nullptr) throw std::invalid_argument(std::string(name) + " is missing");
-    if (is_optional && is_empty(*t, name)) return nullptr;
-    check_shape(*t, name, shape);
-    if (!has_type<T>(t->dtype)) throw std::invalid_argument(std::string(name) + " has the wrong element type");
-    check_layout(*t, name);
-    return static_cast<T*>(const_cast<void*>(data_of(*t)));
-  }
-  template <class T = float>
-  const T* input(int i, const char* name, std::initializer_list<int64_t> shape, bool is_optional = true) const {
-    return tensor<T>(true, i, name, shape, is_optional);
-  }
-  float* output(int i, const char* name, std::initializer_list<int64_t> shape) const {
-    return tensor<float>(false, i, name, shape);
-  }
-  // The caller's workspace, and its bytes; null if there is none.
-  void* work(int64_t* bytes) const {
-    *bytes = 0;
-    if (call_->num_outputs < 12 || call_->outputs[11] == nullptr || is_empty(*call_->outputs[11], "work"))
-      return nullptr;
-    *bytes = call_->outputs[11]->shape[0];
-    return tensor<uint8_t>(false, 11, "work", {*bytes});
-  }
-
-  gru_config c;
-
- private:
-  template <class T>
-  static bool has_type(const DLDataType& type) {
-    if constexpr (std::is_same_v<T, uint8_t>)
-      return dtype_bit(type) == WARPCHECK_U8;
-    else
-      return dtype_bit(type) == dtype_bit_of<T>();
-  }
-  static void check_dimensions(const DLTensor& t, const char* name) {
-    for (int32_t k = 0; k < t.ndim; ++k)
-      if (t.shape[k] < 0)
-        throw std::invalid_argument("dimension " + std::to_string(k) + " of " + name + " is " +
-                                    std::to_string(t.shape[k]) + ", must be >= 0");
-  }
-  static bool is_empty(const DLTensor& t, const char* name) {
-    check_dimensions(t, name);
-    return std::any_of(t.shape, t.shape + t.ndim, [](int64_t n) { return n == 0; });
-  }
-  const DLTensor& needed(int i, const char* name, int rank) const {
-    const DLTensor* const t = call_->inputs[i];
-    if (t == nullptr) throw std::invalid_argument(std::string(name) + " is missing");
-    if (t->ndim != rank)
-      throw std::invalid_argument(std::string(name) + " has " + std::to_string(t->ndim) + " dimensions, must have " +
-                                  std::to_string(rank));
-    check_dimensions(*t, name);
-    return *t;
-  }
-  static void check_shape(const DLTensor& t, const char* name, std::initializer_list<int64_t> shape) {
-    if (t.ndim == static_cast<int32_t>(shape.size()) && std::equal(shape.begin(), shape.end(), t.shape)) return;
-    const auto text = [](const int64_t* begin, const int64_t* end) {
-      std::string all;
-      for (; begin != end; ++begin) all += (all.empty() ? "" : " x ") + std::to_string(*begin);
-      return all;
-    };
-    throw std::invalid_argument(std::string(name) + " is " + text(t.shape, t.shape + t.ndim) + ", must be " +
-                                text(shape.begin(), shape.end()));
-  }
-  static void check_layout(const DLTensor& t, const char* name) {
-    if (t.strides == nullptr) return;
-    const int64_t cols = t.shape[t.ndim - 1];
-    if (cols > 1 && t.strides[t.ndim - 1] != 1)
-      throw unsupported_call(std::string(name) + " has column stride " + std::to_string(t.strides[t.ndim - 1]) +
-                             ", must be 1");
-    if (t.ndim < 2) return;
-    const int64_t ld = t.strides[t.ndim - 2];
-    int64_t rows = 1;
-    for (int32_t k = 0; k + 1 < t.ndim; ++k) rows *= t.shape[k];
-    if (ld < cols || (rows > 1 && ld != cols))
-      throw std::invalid_argument("the leading dimension of " + std::string(name) + " is " + std::to_string(ld) +
-                                  ", must be " + std::to_string(cols));
-  }
-
-  const warpcheck_call* call_;
-};
-
 enum class gru_pass : uint8_t { forward, backward, both };
 
 struct gru_call {
@@ -194,43 +68,34 @@ struct gru_call {
   int64_t work_bytes;
 
   explicit gru_call(const warpcheck_call* call) {
-    const gru_arguments a(call);
-    c = a.c;
-    pass = static_cast<gru_pass>(gru_integer(call, "pass", 2));
-    const int64_t gates = 3 * c.H, width = c.D * c.H;
-    const float* const w_ih = a.input(1, "w_ih", {c.D, gates, c.I}, false);
-    const float* const w_hh = a.input(2, "w_hh", {c.D, gates, c.H}, false);
-    const float *const b_ih = a.input(3, "b_ih", {c.D, gates}), *const b_hh = a.input(4, "b_hh", {c.D, gates});
-    inputs.x = a.input(0, "x", {c.T, c.B, c.I}, false);
-    inputs.h0 = a.input(5, "h0", {c.D, c.B, c.H});
-    inputs.h_reset = a.input(6, "h_reset", {c.D, c.B, c.H});
-    inputs.lengths = a.input<int64_t>(7, "lengths", {c.B});
-    inputs.reset = a.input<uint8_t>(8, "reset", {c.T, c.B});
-    dy = a.input(9, "dy", {c.T, c.B, width});
-    dhn = a.input(10, "dhn", {c.D, c.B, c.H});
-    y_in = a.input(11, "y_in", {c.T, c.B, width});
-    history_in = a.input(12, "history_in", {c.D, c.T, c.B, 4 * c.H});
-    out.y = a.output(0, "y", {c.T, c.B, width});
-    out.hn = a.output(1, "hn", {c.D, c.B, c.H});
-    out.history = a.output(2, "history", {c.D, c.T, c.B, 4 * c.H});
-    grads.dx = a.output(3, "dx", {c.T, c.B, c.I});
-    grads.dh0 = a.output(4, "dh0", {c.D, c.B, c.H});
-    grads.dh_reset = a.output(5, "dh_reset", {c.D, c.B, c.H});
-    float* const dw_ih = a.output(6, "dw_ih", {c.D, gates, c.I});
-    float* const dw_hh = a.output(7, "dw_hh", {c.D, gates, c.H});
-    float *const db_ih = a.output(8, "db_ih", {c.D, gates}), *const db_hh = a.output(9, "db_hh", {c.D, gates});
-    grads.trace_e = a.output(10, "trace_e", {c.D, c.T, c.B, c.H});
-    work = a.work(&work_bytes);
-    const auto of = [](auto* data, int d, int64_t size) { return data == nullptr ? nullptr : data + d * size; };
+    const checked_call a = check_call(gru_contract(), *call);
+    for (const tensor_view& v : a.tensors) check_dense(v);
+    set_config(a, call);
+    pass = static_cast<gru_pass>(static_cast<int>(a.scalar("pass")));
+    const auto data = [&](const char* name) { return a.data<float>(name); };
+    inputs = {data("x"), data("h0"), data("h_reset"), a.data<int64_t>("lengths"), a.data<uint8_t>("reset")};
+    dy = data("dy");
+    dhn = data("dhn");
+    y_in = data("y_in");
+    history_in = data("history_in");
+    out = {data("y"), data("hn"), data("history")};
+    grads.dx = data("dx");
+    grads.dh0 = data("dh0");
+    grads.dh_reset = data("dh_reset");
+    grads.trace_e = data("trace_e");
+    work = a.data<uint8_t>("work");
+    work_bytes = a.at("work").cols;
+    const int64_t gates = 3 * c.H;
+    const auto of = [](auto* all, int d, int64_t size) { return all == nullptr ? nullptr : all + d * size; };
     for (int d = 0; d < c.D; ++d) {
-      params.w_ih[d] = of(w_ih, d, gates * c.I);
-      params.w_hh[d] = of(w_hh, d, gates * c.H);
-      params.b_ih[d] = of(b_ih, d, gates);
-      params.b_hh[d] = of(b_hh, d, gates);
-      grads.dw_ih[d] = of(dw_ih, d, gates * c.I);
-      grads.dw_hh[d] = of(dw_hh, d, gates * c.H);
-      grads.db_ih[d] = of(db_ih, d, gates);
-      grads.db_hh[d] = of(db_hh, d, gates);
+      params.w_ih[d] = of(data("w_ih"), d, gates * c.I);
+      params.w_hh[d] = of(data("w_hh"), d, gates * c.H);
+      params.b_ih[d] = of(data("b_ih"), d, gates);
+      params.b_hh[d] = of(data("b_hh"), d, gates);
+      grads.dw_ih[d] = of(data("dw_ih"), d, gates * c.I);
+      grads.dw_hh[d] = of(data("dw_hh"), d, gates * c.H);
+      grads.db_ih[d] = of(data("db_ih"), d, gates);
+      grads.db_hh[d] = of(data("db_hh"), d, gates);
     }
   }
 
@@ -239,9 +104,6 @@ struct gru_call {
 
   // Makes the checks of both API functions before the first one starts.
   void check() const {
-    const auto unwanted = [](const char* name, bool wanted, const char* of) {
-      if (wanted) throw std::invalid_argument(std::string(name) + " is wanted of a pass that is " + of + " only");
-    };
     gru_tensors tensors;
     list_inputs(tensors, c, params, inputs);
     const int64_t state = c.D * c.B * c.H;
@@ -250,27 +112,34 @@ struct gru_call {
     const bool reads = pass == gru_pass::backward;
     tensors.input("y_in", y_in, sizeof(float), c.T * state, reads);
     tensors.input("history_in", history_in, sizeof(float), 4 * c.T * state, reads && c.history == gru_history::save);
-    if (goes_forward()) {
-      list_outputs(tensors, c, out);
-      if (c.history != gru_history::save) unwanted("history", out.history != nullptr, "not of history save");
-    } else {
-      unwanted("y", out.y != nullptr, "backward");
-      unwanted("hn", out.hn != nullptr, "backward");
-      unwanted("history", out.history != nullptr, "backward");
-    }
-    if (goes_backward()) {
-      list_gradients(tensors, c, params, grads);
-    } else {
-      const gru_grads& g = grads;
-      for (const float* gradient : {g.dx, g.dh0, g.dh_reset, g.dw_ih[0], g.dw_hh[0], g.db_ih[0], g.db_hh[0], g.trace_e})
-        unwanted("a gradient", gradient != nullptr, "forward");
-    }
+    if (goes_forward()) list_outputs(tensors, c, out);
+    if (goes_backward()) list_gradients(tensors, c, params, grads);
     if (work != nullptr) check_gru_workspace(tensors, work, work_bytes, workspace_bytes());
     tensors.check_overlaps();
   }
   int64_t workspace_bytes() const {
     return std::max(goes_forward() ? gru_forward_workspace_bytes(c) : 0,
                     goes_backward() ? gru_backward_workspace_bytes(c) : 0);
+  }
+
+ private:
+  static void check_dense(const tensor_view& v) {
+    if (v.ld < v.cols || (v.rows > 1 && v.ld != v.cols))
+      throw std::invalid_argument("ld" + v.rule->name + " is " + std::to_string(v.ld) + ", must be " +
+                                  std::to_string(v.cols));
+  }
+  void set_config(const checked_call& a, const warpcheck_call* call) {
+    const int64_t directions = a.extent("directions");
+    if (directions != 1 && directions != 2)
+      throw std::invalid_argument("D is " + std::to_string(directions) + ", must be 1 or 2");
+    c = {a.extent("time"), a.extent("batch"), a.extent("input"), a.extent("hidden"), static_cast<int>(directions)};
+    c.history = static_cast<gru_history>(static_cast<int>(a.scalar("history_mode")));
+    c.workspace_limit = static_cast<int64_t>(a.scalar("workspace_limit"));
+    c.precision = static_cast<gru_precision>(static_cast<int>(a.scalar("precision")));
+    c.regime = static_cast<gru_regime>(find_variant(call, k_gru_variants, 0) + 1);
+    if (c.regime != gru_regime::automatic && c.H > gru_widest(c.regime))
+      throw unsupported_call("variant " + std::string(call->variant) + " does not take H = " + std::to_string(c.H));
+    check_config(c);
   }
 };
 

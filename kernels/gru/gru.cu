@@ -251,7 +251,7 @@ warpcheck_status run_gru(warpcheck_call* call) {
 }
 
 const char* pick_gru(const warpcheck_call* call) {
-  return candidate_pick(call, k_gru_variants, [&](simt::stream_t) { return gru_regime_of(gru_arguments(call).c); });
+  return candidate_pick(call, k_gru_variants, [&](simt::stream_t) { return gru_regime_of(gru_call(call).c); });
 }
 
 constexpr warpcheck_operator k_gru_operator = {sizeof(warpcheck_operator),

@@ -9,8 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/gru/contract.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
@@ -45,29 +46,12 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   const std::string pass = c.knob("pass"), history = c.knob("history_mode");
   if (pass != "forward" && history == "none")
     return fmt::format("history_mode: none is for pass forward, not for pass {}", pass);
-  const bool forward = pass != "backward", backward = pass != "forward", saves = forward && history == "save";
-  const auto named = [&](const char* tensor, bool allowed, bool needed) -> std::string {
-    if (has(c, tensor) && !allowed)
-      return fmt::format("tensor {}: it is not an output of pass {} with history_mode {}", tensor, pass, history);
-    if (!has(c, tensor) && needed) return fmt::format("tensor {}: pass {} needs it", tensor, pass);
-    return "";
-  };
-  const int64_t steps = size("time") * states;
-  std::string wrong = named("y", forward, forward && steps > 0);
-  if (wrong.empty()) wrong = named("hn", forward, false);
-  if (wrong.empty()) wrong = named("history", saves, saves && steps > 0);
-  if (wrong.empty()) wrong = named("y_in", true, !forward && steps > 0);
-  if (wrong.empty()) wrong = named("history_in", true, !forward && history == "save" && steps > 0);
-  for (const char* gradient : {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"})
-    if (wrong.empty()) wrong = named(gradient, backward, false);
-  for (const auto& [gradient, bias] : {std::pair{"db_ih", "b_ih"}, std::pair{"db_hh", "b_hh"}})
-    if (wrong.empty() && has(c, gradient) && !has(c, bias))
-      wrong = fmt::format("tensor {}: there is no {}", gradient, bias);
-  return wrong;
-}
-
-void drop(trial_case& c, std::initializer_list<const char*> tensors) {
-  for (const char* name : tensors) leave_out(c, name);
+  const bool forward = pass != "backward", has_steps = size("time") * states > 0;
+  std::vector<const char*> needed = {forward ? "y" : "y_in"};
+  if (history == "save") needed.push_back(forward ? "history" : "history_in");
+  for (const char* tensor : needed)
+    if (has_steps && !has(c, tensor)) return fmt::format("tensor {}: pass {} needs it", tensor, pass);
+  return "";
 }
 
 // Passes have outputs of their own, history follows its mode, and a bias' gradient the bias.
@@ -77,12 +61,8 @@ void mend(trial_case& c) {
   if (backward && c.knob("history_mode") == "none") set_knob(c, "history_mode", "recompute");
   if (forward && c.knob("history_mode") == "save" && !has(c, "history"))
     set_knob(c, "history_mode", backward ? "recompute" : "none");
-  if (!forward || c.knob("history_mode") != "save") drop(c, {"history"});
-  drop(c, forward ? std::initializer_list<const char*>{"y_in", "history_in"}
-                  : std::initializer_list<const char*>{"y", "hn"});
-  if (!backward) drop(c, {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"});
-  if (!has(c, "b_ih")) drop(c, {"db_ih"});
-  if (!has(c, "b_hh")) drop(c, {"db_hh"});
+  drop_absent(c);
+  if (forward) leave_out(c, "y_in"), leave_out(c, "history_in");
   if (!forward || has(c, "y")) return;
   const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
   tensor_spec& y = *c.find("y");
@@ -94,59 +74,11 @@ split_call the_passes() {
   return {"pass", "both", "forward", "backward", {"y", "hn", "history"}, {{"y", "y_in"}, {"history", "history_in"}}};
 }
 
-constexpr const char* k_bias = "directions, 3*hidden";
-
 const description& the_description() {
   static const description described = [] {
-    const std::vector<dtype> f32 = {dtype::f32};
-    const auto in = [&](const char* name, const char* shape, bool is_optional = true) {
-      return tensor_info{name, true, shape, f32, is_optional};
-    };
-    const auto out = [&](const char* name, const char* shape) { return tensor_info{name, false, shape, f32, true}; };
-    const char* const state = "directions, batch, hidden";
-    const char* const sequence = "time, batch, directions*hidden";
-    description d;
-    d.op = "gru";
-    d.extents = {{"time"}, {"batch"}, {"input"}, {"hidden"}, {"directions"}, {"work_bytes"}};
-    d.forms = {{"call",
-                {in("x", "time, batch, input", false),
-                 in("w_ih", "directions, 3*hidden, input", false),
-                 in("w_hh", "directions, 3*hidden, hidden", false),
-                 in("b_ih", k_bias),
-                 in("b_hh", k_bias),
-                 in("h0", state),
-                 in("h_reset", state),
-                 {"lengths", true, "batch", {dtype::i64}, true},
-                 {"reset", true, "time, batch", {dtype::u8}, true},
-                 in("dy", sequence),
-                 in("dhn", state),
-                 in("y_in", sequence),
-                 in("history_in", "directions, time, batch, 4*hidden"),
-                 out("y", sequence),
-                 out("hn", state),
-                 out("history", "directions, time, batch, 4*hidden"),
-                 out("dx", "time, batch, input"),
-                 out("dh0", state),
-                 out("dh_reset", state),
-                 out("dw_ih", "directions, 3*hidden, input"),
-                 out("dw_hh", "directions, 3*hidden, hidden"),
-                 out("db_ih", k_bias),
-                 out("db_hh", k_bias),
-                 out("trace_e", "directions, time, batch, hidden"),
-                 {"work", false, "work_bytes", {dtype::u8}, true}},
-                {{"pass", "both", "what is computed", 0, 2, true, {"forward", "backward", "both"}},
-                 {"history_mode",
-                  "save",
-                  "what a backward pass reads",
-                  0,
-                  2,
-                  true,
-                  {"none", "save", "recompute"},
-                  true,
-                  "history"},
-                 {"precision", "ieee", "of products", 0, 3, true, {"ieee", "tf32x3", "tf32", "bf16"}},
-                 {"workspace_limit", "0", "bytes of workspace, 0: any", 0, 0x1p48, true},
-                 {"refused", "0", "cases that said too little before this one", 0, 0, false, {}, false}}}};
+    description d = description_of(gru_contract());
+    d.forms[0].scalars.push_back(
+        {"refused", "0", "cases that said too little before this one", 0, 0, false, {}, false});
     d.illegal = what_is_illegal;
     d.mend = mend;
     d.bench = gru_bench_list();
@@ -159,19 +91,8 @@ const description& the_description() {
 
 const description_registration described(the_description());
 
-// The shapes of all tensors.
-std::vector<int64_t> shape_of(const std::string& tensor, const gru_shape& s) {
-  const int64_t width = s.directions * s.hidden, gates = 3 * s.hidden;
-  if (tensor == "x" || tensor == "dx") return {s.time, s.batch, s.input};
-  if (tensor == "w_ih" || tensor == "dw_ih") return {s.directions, gates, s.input};
-  if (tensor == "w_hh" || tensor == "dw_hh") return {s.directions, gates, s.hidden};
-  if (tensor.ends_with("b_ih") || tensor.ends_with("b_hh")) return {s.directions, gates};
-  if (tensor == "lengths") return {s.batch};
-  if (tensor == "reset") return {s.time, s.batch};
-  if (tensor == "y" || tensor == "dy" || tensor == "y_in") return {s.time, s.batch, width};
-  if (tensor == "history" || tensor == "history_in") return {s.directions, s.time, s.batch, 4 * s.hidden};
-  if (tensor == "trace_e") return {s.directions, s.time, s.batch, s.hidden};
-  return {s.directions, s.batch, s.hidden};
+sizes sizes_of(const gru_shape& s) {
+  return {{"time", s.time}, {"batch", s.batch}, {"input", s.input}, {"hidden", s.hidden}, {"directions", s.directions}};
 }
 
 void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
@@ -215,12 +136,6 @@ bool is_wanted(const gru_request& r, const std::string& name) {
   return r.only.empty() || std::find(r.only.begin(), r.only.end(), name) != r.only.end();
 }
 
-bool is_of_pass(const trial_case& c, const std::string& output) {
-  const bool forward = c.knob("pass") != "backward", backward = c.knob("pass") != "forward";
-  if (output == "history") return forward && c.knob("history_mode") == "save";
-  return output == "y" || output == "hn" ? forward : backward;
-}
-
 int64_t limit_of(const trial_case& c) { return static_cast<int64_t>(c.number("workspace_limit")); }
 
 // The case's call with other tensors.
@@ -237,14 +152,13 @@ trial_case related(const trial_case& like, const gru_data& d, const gru_request&
       continue;
     }
     const bool was_there = t.elements() > 0 || like.at("x").elements() == 0 || r.all;
-    set_shape(t, shape_of(t.name, d.shape()));
-    const bool lacks_bias =
-        (t.name == "db_ih" && d.problem.b_ih.empty()) || (t.name == "db_hh" && d.problem.b_hh.empty());
-    if (!t.is_input && (!was_there || !is_wanted(r, t.name) || !is_of_pass(c, t.name) || lacks_bias)) empty(t);
+    set_shape(t, shape_by(c, t.name, sizes_of(d.shape())));
+    if (!t.is_input && (!was_there || !is_wanted(r, t.name))) empty(t);
   }
   each_input(d, [&](const char* name, const char*, const auto& values) {
     if (values.empty() && find_description("gru")->form_of(c)->find(name)->is_optional) empty(*c.find(name));
   });
+  drop_absent(c);
   return c;
 }
 
@@ -513,18 +427,23 @@ void judge_sums(trial& t, const gru_part& whole, const std::vector<gru_part>& pa
 
 void leave_out(trial_case& c, std::string_view tensor) { empty(*c.find(tensor)); }
 
+void drop_absent(trial_case& c) {
+  for (const tensor_info& info : the_description().forms[0].tensors)
+    if (!why_absent(c, info).empty()) leave_out(c, info.name);
+}
+
 trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs) {
   trial_case c;
   c.op = "gru";
   for (const tensor_info& info : the_description().forms[0].tensors) {
     c.tensors.push_back(make_tensor(info, dtype::f32));
-    tensor_spec& t = c.tensors.back();
+    if (info.is_input) c.tensors.back().fill = make_recipe("constant", {0});
+  }
+  for (tensor_spec& t : c.tensors)
     if (t.is_workspace() || (!t.is_input && std::find(outputs.begin(), outputs.end(), t.name) == outputs.end()))
       empty(t);
     else
-      set_shape(t, shape_of(t.name, d.shape()));
-    if (t.is_input) t.fill = make_recipe("constant", {0});
-  }
+      set_shape(t, shape_by(c, t.name, sizes_of(d.shape())));
   each_input(d, [&](const char* name, const char*, const auto& values) {
     if (values.empty()) empty(*c.find(name));
   });
@@ -551,17 +470,11 @@ trial_case gru_case_of(const target& t, draw& d, const gru_choice& choice) {
   const auto all_of = [](double value) { return make_recipe("uniform", {0, value, value}); };
   fills["lengths"] = all_of(static_cast<double>(s.time));
   fills["reset"] = fills["y_in"] = fills["history_in"] = all_of(0);
-  for (const char* output :
-       {"y", "hn", "history", "dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e", "work"})
-    fills[output] = {};
-  trial_case c = make_case(the_description(), t,
-                           {{"time", s.time},
-                            {"batch", s.batch},
-                            {"input", s.input},
-                            {"hidden", s.hidden},
-                            {"directions", s.directions},
-                            {"work_bytes", 0}},
-                           std::move(fills));
+  for (const tensor_info& info : the_description().forms[0].tensors)
+    if (!info.is_input) fills[info.name] = {};
+  sizes of = sizes_of(s);
+  of["work_bytes"] = 0;
+  trial_case c = make_case(the_description(), t, of, std::move(fills));
   leave_out(c, "y_in");
   leave_out(c, "history_in");
   leave_out(c, "work");

@@ -1,5 +1,5 @@
 // Cases of gated recurrent units: the meaning of a case's tensors, calls of a candidate, and judgement of its
-// results. Every case has all tensors of the contract (kernels/gru/abi_adapter.hpp); one without elements is a null
+// results. Every case has all tensors of the contract (kernels/gru/contract.hpp); one without elements is a null
 // pointer.
 #pragma once
 
@@ -146,6 +146,7 @@ struct gru_choice {
 engine::trial_case gru_case_of(const engine::target& t, engine::draw& d, const gru_choice& choice);
 // Takes a tensor away.
 void leave_out(engine::trial_case& c, std::string_view tensor);
+void drop_absent(engine::trial_case& c);  // leaves out what the case's pass and history do not have
 // A case of these inputs, all zeros, without a device: for files that list the values.
 engine::trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs);
 // Sizes that properties are usually asked at: small, and every eighth at a border of the hidden units.

@@ -30,8 +30,9 @@ void want(trial_case& c, const char* output, std::vector<int64_t> shape) {
 // Without gradients it is a forward pass. Where no outputs were given, all are asked for that belong to given inputs.
 void complete_sequence(trial_case& c, const tensor_map&, bool has_outputs) {
   bool has_gradients = is_given(c, "dy") || is_given(c, "dhn");
-  for (const char* gradient : {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"})
-    has_gradients = has_gradients || is_given(c, gradient);
+  for (const tensor_info& info : find_description("gru")->forms[0].tensors)
+    for (const scalar_value& never : info.never_with)
+      has_gradients = has_gradients || (never.scalar == "pass" && never.value == 0 && is_given(c, info.name.c_str()));
   if (!c.knobs.contains("pass") && !has_gradients) set_knob(c, "pass", "forward");
   if (!c.knobs.contains("history_mode") && !is_given(c, "history"))
     set_knob(c, "history_mode", c.knob("pass") == "forward" ? "none" : "recompute");

@@ -77,9 +77,8 @@ void draw_values(draw& d, trial_case& c) {
 
 void forward_only(draw& d, trial_case& c) {
   set_knob(c, "pass", "forward");
-  if (d.chance(50)) set_knob(c, "history_mode", "none"), leave_out(c, "history");
-  for (const char* gradient : {"dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"})
-    leave_out(c, gradient);
+  if (d.chance(50)) set_knob(c, "history_mode", "none");
+  drop_absent(c);
 }
 
 // More rows or more steps than a warp has lanes and than any tile has places, by turns.

@@ -234,13 +234,41 @@ void follow(trial_case& c) {
     std::erase_if(t.fill.edits, [&](const edit& e) { return e.row >= t.rows() || e.col >= t.cols(); });
 }
 
+namespace {
+
+// Returns what tensors, scalars and sizes that are legal by themselves break together, or "".
+std::string wrong_together(const description& d, const trial_case& c, const sizes& of) {
+  const call_form& form = *d.form_of(c);
+  for (const tensor_spec& t : c.tensors)
+    if (t.elements() > 0)
+      if (const std::string why = why_absent(c, *form.find(t.name)); !why.empty())
+        return fmt::format("tensor {}: it has elements, must have none where {}", t.name, why);
+  return d.illegal ? d.illegal(of, c) : "";
+}
+
+}  // namespace
+
 bool is_legal(const trial_case& c) {
   const description* d = find_description(c.op);
   if (!d) return true;
   const property* p = registered_property(c.op, c.property);
   const bool may_break_contract = p && p->may_break_contract;
   if (!what_is_wrong(*d, c, may_break_contract).empty()) return false;
-  return !may_break_contract || !d->illegal || d->illegal(sizes_of(*d, c), c).empty();
+  return !may_break_contract || wrong_together(*d, c, sizes_of(*d, c)).empty();
+}
+
+std::vector<int64_t> shape_by(const trial_case& c, std::string_view tensor, const sizes& of) {
+  const call_form& form = *find_description(c.op)->form_of(c);
+  return shape_by(*form.find(tensor), form, c, of, 0);
+}
+
+std::string why_absent(const trial_case& c, const tensor_info& info) {
+  for (const scalar_value& never : info.never_with)
+    if (const scalar_info* s = find_scalar(c, never.scalar); s && value_of(*s, c) == never.value)
+      return fmt::format("{} is {}", never.scalar, c.knob(never.scalar));
+  if (info.beside.empty()) return "";
+  const tensor_spec* const other = c.find(info.beside);
+  return other && other->elements() > 0 ? "" : fmt::format("{} is absent", info.beside);
 }
 
 const scalar_info* find_scalar(const trial_case& c, std::string_view name) {
@@ -353,7 +381,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
     if (const std::string wrong = wrong_sharing(info, t); !wrong.empty()) return wrong;
   }
   if (const std::string wrong = wrong_memory(c); !wrong.empty()) return wrong;
-  return d.illegal && !may_break_contract ? d.illegal(of, c) : "";
+  return may_break_contract ? "" : wrong_together(d, c, of);
 }
 
 tensor_spec make_tensor(const tensor_info& info, dtype type) {

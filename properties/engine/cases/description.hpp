@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/contract.hpp"
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/cases/draw.hpp"
 #include "properties/engine/cases/host_tensor.hpp"
@@ -43,6 +44,9 @@ struct tensor_info {
   std::vector<shape_when> when = {};
   std::vector<std::string> may_be = {};  // the inputs whose memory it may share (same=NAME), by the contract
   bool is_derived = false;               // usually filled by derived(): description::derive makes its values
+  // A call leaves it out where a scalar has one of these values, or where it has no tensor `beside`.
+  std::vector<scalar_value> never_with = {};
+  std::string beside = {};
 };
 
 struct scalar_info {
@@ -180,6 +184,10 @@ std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
 sizes sizes_of(const description& d, const trial_case& c);
 // Returns the free extent that a dimension of the case's tensor is, or "" if it follows from others or is a product.
 std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension);
+// Returns the shape of a tensor by the sizes, whether the case has it or not.
+std::vector<int64_t> shape_by(const trial_case& c, std::string_view tensor, const sizes& of);
+// Returns where a call must leave out the tensor ("pass is forward") if the case's call is such a call, otherwise "".
+std::string why_absent(const trial_case& c, const tensor_info& info);
 // Gives every tensor of the case the shape that follows from the sizes, with the same gap between rows as before.
 // Absent tensors stay absent.
 void reshape(const description& d, trial_case& c, const sizes& of);

@@ -18,6 +18,8 @@ tensor_info tensor_of(const tensor_rule& rule) {
   tensor_info info = {rule.name, rule.is_input, rule.shape, types_of(rule.types), rule.is_optional};
   for (const other_shape& o : rule.others) info.when.push_back({o.scalar, o.value, o.shape});
   info.may_be = rule.may_be;
+  info.never_with = rule.never_with;
+  info.beside = rule.beside;
   return info;
 }
 
