@@ -77,12 +77,12 @@ constexpr cublasComputeType_t k_compute_f32 = CUBLAS_COMPUTE_32F;
 // A row of C is its column C^T = B^T a, and op(B)^T is the matrix by columns that B is by rows.
 void multiply_vector(const matmul_call& c) {
   const bool is_row = c.m == 1;
-  const matrix_view &matrix = is_row ? c.b : c.a, &vector = is_row ? c.a : c.b;
+  const tensor_view &matrix = is_row ? c.b : c.a, &vector = is_row ? c.a : c.b;
   const bool is_stored_across = (is_row ? c.ta : c.tb) == (is_row ? trans::yes : trans::none);
   const bool transposes = is_row == ((is_row ? c.tb : c.ta) == trans::yes);
   check(cublasSgemv_64(handle(), transposes ? CUBLAS_OP_T : CUBLAS_OP_N, matrix.cols, matrix.rows, &c.alpha,
-                       matrix.data<float>(), std::max<int64_t>(1, matrix.ld), vector.data<float>(),
-                       is_stored_across ? std::max<int64_t>(1, vector.ld) : 1, &c.beta, c.c.mutable_data<float>(),
+                       matrix.as<float>(), std::max<int64_t>(1, matrix.ld), vector.as<float>(),
+                       is_stored_across ? std::max<int64_t>(1, vector.ld) : 1, &c.beta, c.c.as<float>(),
                        is_row ? 1 : std::max<int64_t>(1, c.c.ld)),
         "cublasSgemv_64");
 }
@@ -95,8 +95,8 @@ void multiply(const matmul_call& c, cudaStream_t stream) {
   check(cublasSetStream(handle(), stream), "cublasSetStream");
   if constexpr (std::is_same_v<T, float>)
     if (k_compute_f32 == CUBLAS_COMPUTE_32F && (c.m == 1 || c.n == 1) && c.k > 0) return multiply_vector(c);
-  check(cublasGemmEx_64(handle(), operation(c.tb), operation(c.ta), c.n, c.m, c.k, &c.alpha, c.b.base, k_type_of<T>,
-                        pitch(c.b.ld), c.a.base, k_type_of<T>, pitch(c.a.ld), &c.beta, c.c.template mutable_data<TC>(),
+  check(cublasGemmEx_64(handle(), operation(c.tb), operation(c.ta), c.n, c.m, c.k, &c.alpha, c.b.data, k_type_of<T>,
+                        pitch(c.b.ld), c.a.data, k_type_of<T>, pitch(c.a.ld), &c.beta, c.c.template as<TC>(),
                         k_type_of<TC>, pitch(c.c.ld), std::is_same_v<T, float> ? k_compute_f32 : CUBLAS_COMPUTE_32F,
                         CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx_64");

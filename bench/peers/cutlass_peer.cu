@@ -26,11 +26,11 @@ void multiply(const matmul_call& c, cudaStream_t stream) {
   if (c.ta == trans::yes || c.tb == trans::yes)
     throw unsupported_call("CUTLASS' product is of rows as they are stored");
   const auto extent = [](int64_t x) { return static_cast<int>(x); };
-  float* const out = c.c.mutable_data<float>();
+  float* const out = c.c.as<float>();
   multiply_3xtf32 run;
   const cutlass::Status status = run({{extent(c.m), extent(c.n), extent(c.k)},
-                                      {c.a.data<float>(), extent(c.a.ld)},
-                                      {c.b.data<float>(), extent(c.b.ld)},
+                                      {c.a.as<float>(), extent(c.a.ld)},
+                                      {c.b.as<float>(), extent(c.b.ld)},
                                       {out, extent(c.c.ld)},
                                       {out, extent(c.c.ld)},
                                       {c.alpha, c.beta}},

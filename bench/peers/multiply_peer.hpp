@@ -21,9 +21,9 @@ warpcheck_status run_product(warpcheck_call* call, const std::string& library, R
     with_matmul_types(c, [&](auto type, auto output) {
       using T = typename decltype(type)::type;
       using TC = typename decltype(output)::type;
-      check_matmul_arguments<T, TC>(c.ta == trans::yes, c.tb == trans::yes, c.m, c.n, c.k, c.a.template data<T>(),
-                                    c.a.ld, c.b.template data<T>(), c.b.ld, c.c.template data<TC>(), c.c.ld,
-                                    c.epilogue.bias, c.work, c.work_bytes, 0);
+      check_matmul_arguments<T, TC>(c.ta == trans::yes, c.tb == trans::yes, c.m, c.n, c.k, c.a.template as<T>(), c.a.ld,
+                                    c.b.template as<T>(), c.b.ld, c.c.template as<TC>(), c.c.ld, c.epilogue.bias,
+                                    c.work, c.work_bytes, 0);
       if (call->variant != nullptr) throw unsupported_call(library + " has no variants");
       if (c.options.rows_alone) throw unsupported_call(library + " promises nothing of a row alone");
       if (c.epilogue.bias != nullptr || c.epilogue.sigmoid)

@@ -1,8 +1,5 @@
-// The ABI adapter (candidate.h) of matmul.
-//   inputs a, b [rows and columns as stored, by ta and tb], c_in, bias; outputs c, work. c_in has no elements where
-//   beta is 0, else it is c: the same memory, strides and type. bias has n elements, or none. work has bytes, or none.
-//   scalars ta, tb (0 none, 1 yes), alpha, beta, sigmoid (0, 1), mu, sigma, mode (0 ieee, 1 tf32x3, 2 bf16x6),
-//   rows_alone (0, 1).
+// The ABI adapter (candidate.h) of matmul. Where a call has no work, or work of no bytes, it allocates its own.
+//
 // Variants are the techniques of matmul_variant; those on tensor cores once for each mode of split operands, whose name
 // they bear, and once for 16-bit inputs. What is published of them is matmul_regions and nothing else.
 #pragma once
@@ -63,7 +60,7 @@ inline bool is_without_product(const matmul_call& c) { return c.m <= 0 || c.n <=
 inline bool serves(const matmul_technique& t, const matmul_call& c) {
   if (t.variant == matmul_variant::epilogue) return c.k == 0 || c.alpha == 0.0f;
   if (t.variant == matmul_variant::vector && c.m > 1 && c.n > 1) return false;
-  return t.mode == c.options.mode && (t.dtypes & c.a.dtype) != 0;
+  return t.mode == c.options.mode && (t.dtypes & c.a.type) != 0;
 }
 
 inline matmul_variant forced_matmul_variant(const warpcheck_call* call, const matmul_call& c) {
@@ -91,9 +88,9 @@ inline warpcheck_status run_matmul_call(warpcheck_call* call) {
       const simt::buffer<float4> space(static_cast<size_t>(std::max<int64_t>(1, own / 16)), stream);
       if (needs_own) c.work = space.data(), c.work_bytes = own;
       const matmul_variant used = matmul_with<T, TC>(
-          forced, c.ta, c.tb, c.m, c.n, c.k, c.alpha, c.a.template data<T>(), c.a.ld, c.b.template data<T>(), c.b.ld,
-          c.beta, c.c.template mutable_data<TC>(), c.c.ld, c.epilogue, c.options, c.work, c.work_bytes, stream);
-      const int technique = matmul_technique_of(used, c.options.mode, c.a.dtype);
+          forced, c.ta, c.tb, c.m, c.n, c.k, c.alpha, c.a.template as<T>(), c.a.ld, c.b.template as<T>(), c.b.ld,
+          c.beta, c.c.template as<TC>(), c.c.ld, c.epilogue, c.options, c.work, c.work_bytes, stream);
+      const int technique = matmul_technique_of(used, c.options.mode, c.a.type);
       if (technique >= 0) call->used_variant = k_matmul_techniques[technique].name;
     });
   });
@@ -123,7 +120,7 @@ inline const char* pick_matmul_variant(const warpcheck_call* call) {
   try {
     const matmul_call c = read_matmul_call(call);
     const matmul_variant picked = picked_matmul_variant(c, static_cast<simt::stream_t>(call->stream));
-    const int technique = matmul_technique_of(picked, c.options.mode, c.a.dtype);
+    const int technique = matmul_technique_of(picked, c.options.mode, c.a.type);
     return technique < 0 ? nullptr : k_matmul_techniques[technique].name;
   } catch (const std::exception&) {  // not a legal call, or none that is offered
     return nullptr;

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/matmul/contract.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/rows/equal_launches.hpp"
@@ -84,7 +86,6 @@ contract_call contract_call_of(const sizes& of, const trial_case& c) {
 
 std::string what_is_illegal(const sizes& of, const trial_case& c) {
   const tensor_spec &a = c.at("a"), &out = c.at("c"), &before = c.at("c_in");
-  if (a.type != c.at("b").type) return "tensor b: the dtype must be that of tensor a";
   if (out.type != dtype::f32 && out.type != a.type) return "tensor c: the dtype must be f32 or that of tensor a";
   if (mode_of(c) != product_mode::ieee && a.type != dtype::f32)
     return fmt::format("mode: '{}' takes inputs of f32", c.knob("mode"));
@@ -117,28 +118,10 @@ void mend(trial_case& c) {
 }
 
 const description_registration described([] {
-  const std::vector<dtype> any = {dtype::f32, dtype::f16, dtype::bf16};
-  description d;
-  d.op = "matmul";
-  d.extents = {{"m"}, {"n"}, {"k"}, {"work_bytes", [](const sizes& of, const trial_case& c) {
-                                       return work_bytes_of(contract_call_of(of, c));
-                                     }}};
-  d.forms = {{"call",
-              {{"a", true, "m, k", any, false, {{"ta", 1, "k, m"}}},
-               {"b", true, "k, n", any, false, {{"tb", 1, "n, k"}}, {"a"}},
-               {"c_in", true, "m, n", any, true},
-               {"bias", true, "n", {dtype::f32}, true},
-               {"c", false, "m, n", any},
-               {"work", false, "work_bytes", {dtype::u8}, true}},
-              {{"ta", "none", "whether a is stored transposed", 0, 1, true, {"none", "yes"}},
-               {"tb", "none", "whether b is stored transposed", 0, 1, true, {"none", "yes"}},
-               {"alpha", "1", "factor of the product, an f32"},
-               {"beta", "0", "factor of c as it is before, an f32"},
-               {"sigmoid", "0", "1: the logistic function of the result", 0, 1, true},
-               {"mu", "0", "its shift, an f32"},
-               {"sigma", "1", "its gain, an f32"},
-               {"mode", "ieee", "arithmetic of f32 inputs", 0, 2, true, {"ieee", "tf32x3", "bf16x6"}},
-               {"rows_alone", "0", "1: a row's bits depend on it and on b alone", 0, 1, true}}}};
+  description d = description_of(matmul_contract());
+  d.extents.back().derived = [](const sizes& of, const trial_case& c) {
+    return work_bytes_of(contract_call_of(of, c));
+  };
   d.illegal = what_is_illegal;
   d.mend = mend;
   d.bench = matmul_bench_list();

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/matmul/contract.hpp"
 #include "properties/controls/known_bad/known_bad.hpp"
 
 namespace warpcheck {
@@ -105,26 +106,25 @@ flaw flaw_of(const warpcheck_call* call) {
 // The tutorial's call: C = A B, with bias and sigmoid at most.
 warpcheck_status run(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const tensor_arguments tensors(call, 4, 1, 2);
+    const checked_call checked = check_call(matmul_contract(), *call);
     for (const char* name : {"ta", "tb", "beta", "mode"})
-      if (scalar_argument(call, name) != 0) throw unsupported_call(std::string(name) + " must be 0");
-    if (scalar_argument(call, "alpha") != 1) throw unsupported_call("alpha must be 1");
-    const matrix_view a = tensors.input_matrix(0, "a"), b = tensors.input_matrix(1, "b");
-    const matrix_view bias = tensors.input_vector(3, "bias"), c = tensors.output_matrix(0, "c");
-    if (a.dtype != WARPCHECK_F32 || c.dtype != WARPCHECK_F32) throw unsupported_call("a and c must be f32");
-    const product p{a.data<float>(),
-                    b.data<float>(),
-                    c.mutable_data<float>(),
-                    bias.cols > 0 ? bias.data<float>() : nullptr,
+      if (checked.scalar(name) != 0) throw unsupported_call(std::string(name) + " must be 0");
+    if (checked.scalar("alpha") != 1) throw unsupported_call("alpha must be 1");
+    const tensor_view &a = checked.at("a"), &b = checked.at("b"), &c = checked.at("c");
+    if (a.type != WARPCHECK_F32 || c.type != WARPCHECK_F32) throw unsupported_call("a and c must be f32");
+    const product p{a.as<float>(),
+                    b.as<float>(),
+                    c.as<float>(),
+                    checked.data<float>("bias"),
                     a.rows,
                     b.cols,
                     a.cols,
                     a.ld,
                     b.ld,
                     c.ld,
-                    static_cast<float>(scalar_argument(call, "mu")),
-                    static_cast<float>(scalar_argument(call, "sigma")),
-                    scalar_argument(call, "sigmoid") == 1};
+                    static_cast<float>(checked.scalar("mu")),
+                    static_cast<float>(checked.scalar("sigma")),
+                    checked.scalar("sigmoid") == 1};
     if (p.m == 0 || p.n == 0) return;
     const flaw which = flaw_of(call);
     launch_flawed(which, p, static_cast<simt::stream_t>(call->stream));
