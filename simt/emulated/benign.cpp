@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -17,18 +18,18 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-// A race that may be harmless.
-struct open_race {
+// A race of two writes: what the second one writes decides whether it is harmless, so the next access finds out.
+struct open_write {
   race_record race;
-  // The thread whose next access to the place decides: it must be a compare and swap. 0: what is written there now, and
-  // has just been written there before, decides.
-  uint32_t reader;
   uint8_t before[4];
 };
 
 struct notice_state {
   tolerance tolerated = tolerance::none;
-  std::vector<open_race> open_races;
+  std::vector<open_write> open_writes;
+  // Races of a plain read, by its thread and place. The thread's next access there decides: it must be a compare and
+  // swap. Any number of them may be open until their threads end.
+  std::map<uint32_t, std::multimap<size_t, race_record>> open_reads;
   struct raw {
     const char* kind;
     uint32_t earlier, now;  // places in the code
@@ -58,6 +59,40 @@ void note(const char* kind, const char* why, const race_record& r) {
 void settle_as_race(const race_record& r) {
   if (notice().tolerated == tolerance::all) return note("race", "", r);
   fail("race", [&] { return describe_race(r); });
+}
+
+bool writes_the_same(const open_write& d) { return std::memcmp(d.before, bytes_at(d.race), d.race.bytes) == 0; }
+void note_same_value(const race_record& r) { note("benign", "; both write the same value", r); }
+void settle_write(const open_write& d) { writes_the_same(d) ? note_same_value(d.race) : settle_as_race(d.race); }
+
+// Of races of the same lines at the same place, which have one verdict, one is kept.
+void open_read(const race_record& r, uint32_t reader) {
+  std::multimap<size_t, race_record>& races = notice().open_reads[reader];
+  const auto [begin, end] = races.equal_range(r.offset);
+  for (auto at = begin; at != end; ++at) {
+    const race_record& other = at->second;
+    if (other.bytes == r.bytes && other.earlier.pc == r.earlier.pc && other.now.pc == r.now.pc) return;
+  }
+  races.emplace(r.offset, r);
+}
+
+void settle_reads_of(uint32_t thread, size_t offset, size_t bytes, access_use use) {
+  const auto own = notice().open_reads.find(thread);
+  if (own == notice().open_reads.end()) return;
+  std::multimap<size_t, race_record>& races = own->second;
+  for (auto at = races.lower_bound(offset / 4 * 4); at != races.end() && at->first < offset + bytes;) {
+    const race_record r = at->second;
+    if (offset >= r.offset + r.bytes) {  // another byte of the word
+      ++at;
+      continue;
+    }
+    at = races.erase(at);
+    if (use == access_use::compares)
+      note("benign", ", which is the first read of a compare-and-swap loop", r);
+    else
+      settle_as_race(r);
+  }
+  if (races.empty()) notice().open_reads.erase(own);
 }
 
 }  // namespace
@@ -117,67 +152,51 @@ void outlive_race(const race_record& r) {
   if (read_before && (r.earlier.pc & k_first_read) != 0)
     return note("benign", ", which is the first read of a compare-and-swap loop", r);
   if (!writes && !read_now && !read_before) return settle_as_race(r);
-  open_race d = {r, writes ? 0 : read_now ? r.now.thread : r.earlier.thread, {}};
-  if (writes) std::memcpy(d.before, bytes_at(r), r.bytes);
-  n.open_races.push_back(d);
   has_open_races = true;
+  if (writes) {
+    n.open_writes.push_back({r, {}});
+    std::memcpy(n.open_writes.back().before, bytes_at(r), r.bytes);
+  } else {
+    open_read(r, read_now ? r.now.thread : r.earlier.thread);
+  }
 }
 
 void settle_open_races(size_t offset, size_t bytes, const access_record* now, access_use use) {
-  std::vector<open_race> open;
-  open.swap(notice().open_races);
-  has_open_races = false;
-  std::vector<open_race> left;
-  for (const open_race& d : open) {
-    const race_record& r = d.race;
-    if (use == access_use::copies && d.reader == 0 && d.race.now.thread == now->thread) {
+  notice_state& n = notice();
+  std::vector<open_write> left;
+  for (const open_write& d : std::exchange(n.open_writes, {})) {
+    if (use == access_use::copies && d.race.now.thread == now->thread)
       left.push_back(d);
-    } else if (d.reader == 0) {
-      if (std::memcmp(d.before, bytes_at(r), r.bytes) == 0)
-        note("benign", "; both write the same value", r);
-      else
-        settle_as_race(r);
-    } else if (now != nullptr && now->thread == d.reader && offset < r.offset + r.bytes && r.offset < offset + bytes) {
-      if (use == access_use::compares)
-        note("benign", ", which is the first read of a compare-and-swap loop", r);
-      else
-        settle_as_race(r);
-    } else {
-      left.push_back(d);
-    }
+    else
+      settle_write(d);
   }
-  notice().open_races.insert(notice().open_races.end(), left.begin(), left.end());
-  has_open_races = !notice().open_races.empty();
+  n.open_writes = std::move(left);
+  if (now != nullptr) settle_reads_of(now->thread, offset, bytes, use);
+  has_open_races = !n.open_writes.empty() || !n.open_reads.empty();
 }
 
 void settle_open_races_of(uint32_t thread) {
   settle_open_races(0, 0, nullptr, access_use::alone);
-  std::vector<open_race>& open_races = notice().open_races;
-  for (size_t i = 0; i < open_races.size();) {
-    if (open_races[i].reader != thread) {
-      ++i;
-      continue;
-    }
-    const race_record r = open_races[i].race;
-    open_races.erase(open_races.begin() + static_cast<long>(i));
-    settle_as_race(r);
-  }
-  has_open_races = !open_races.empty();
+  notice_state& n = notice();
+  const auto ended = n.open_reads.extract(thread);
+  has_open_races = !n.open_writes.empty() || !n.open_reads.empty();
+  if (ended.empty()) return;
+  for (const auto& [offset, race] : ended.mapped()) settle_as_race(race);
 }
 
 void conclude_notices(emulation& stream) {
   notice_state& n = notice();
-  for (const open_race& d : n.open_races) {
-    if (d.reader == 0 && std::memcmp(d.before, bytes_at(d.race), d.race.bytes) == 0) {
-      note("benign", "; both write the same value", d.race);
-    } else if (n.tolerated == tolerance::all) {
-      note("race", "", d.race);
-    } else if (stream.ok()) {  // a reader that had left before has made no access that could excuse it
-      stream.findings.push_back({"race", describe_race(d.race)});
-      device.failed = true;
-    }
-  }
-  n.open_races.clear();
+  const auto conclude = [&](const race_record& r) {
+    if (n.tolerated == tolerance::all) return note("race", "", r);
+    if (!stream.ok()) return;
+    stream.findings.push_back({"race", describe_race(r)});
+    device.failed = true;
+  };
+  for (const open_write& d : n.open_writes) writes_the_same(d) ? note_same_value(d.race) : conclude(d.race);
+  for (const auto& [reader, races] : n.open_reads)  // who left before has made no access that could excuse it
+    for (const auto& [offset, race] : races) conclude(race);
+  n.open_writes.clear();
+  n.open_reads.clear();
   has_open_races = false;
   for (const notice_state::raw& r : n.of_launch)
     if (n.reported.insert({r.kind, r.earlier == 0 ? "" : source_line(r.earlier), source_line(r.now)}).second)

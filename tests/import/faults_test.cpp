@@ -166,6 +166,22 @@ TEST(KeepGoing, AfterAnAccessOutsideShowsTheRaceBehindIt) {
   }
 }
 
+// 64 reads of each of 1,023 threads stay open, each for an access that would excuse it, during a million others. A
+// search through all of them at each access would not end.
+TEST(KeepGoing, WithManyRacesThatMayYetProveHarmless) {
+  const result r =
+      run("__global__ void k(int* p) {\n  const int t = threadIdx.x;\n  int sum = 0;\n"
+          "  for (int i = 0; i < 64; ++i)\n    if (t == 0) atomicAdd(p + i, 1);\n"
+          "    else sum += p[i];\n  __syncthreads();\n"
+          "  for (int i = 0; i < 1024; ++i) p[64 + 1024 * i + t] = sum;\n}\n"
+          "int main() { int* p; cudaMalloc(&p, (1 << 22) + 256); cudaMemset(p, 0, 256);\n"
+          "  k<<<1, 1024>>>(p); cudaFree(p); }\n",
+          "--schedule fair --keep-going");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has(" at mine.cu:6 and atomic access by block (0,0,0) thread 0 at mine.cu:5 ")) << r.output;
+  EXPECT_EQ(r.output.find("race: "), r.output.rfind("race: ")) << r.output;
+}
+
 TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
   const warpcheck::self::scratch_folder folder;
   folder.write("a.cu",
