@@ -75,9 +75,11 @@ int likeness(const form_rule& form, const warpcheck_call& call) {
 }
 
 const form_rule& form_of(const contract& c, const warpcheck_call& call) {
-  return *std::max_element(c.forms.begin(), c.forms.end(), [&](const form_rule& a, const form_rule& b) {
-    return likeness(a, call) < likeness(b, call);
-  });
+  const auto rank = [&](const form_rule& form) {
+    return std::pair(find_scalar(call, form.when.scalar) == form.when.value, likeness(form, call));
+  };
+  return *std::max_element(c.forms.begin(), c.forms.end(),
+                           [&](const form_rule& a, const form_rule& b) { return rank(a) < rank(b); });
 }
 
 tensor_view view_of(const tensor_rule& rule, const DLTensor* t, int dimensions) {

@@ -65,6 +65,7 @@ struct form_rule {
   std::string name;
   std::vector<tensor_rule> tensors;  // inputs first, in the order of the call
   std::vector<scalar_rule> scalars = {};
+  scalar_value when = {};  // calls of this form have this value; without a name the tensors alone tell forms apart
 };
 
 struct contract {

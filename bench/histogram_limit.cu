@@ -7,6 +7,7 @@
 #include "bench/own_runs.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/histogram/byte_tile.hpp"
+#include "kernels/histogram/contract.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/updates.hpp"
 
@@ -15,15 +16,13 @@ namespace {
 
 // The arguments of a call of stage 0 or 3 (histogram.hpp).
 struct shape {
-  explicit shape(const warpcheck_call& call)
-      : is_quantised(scalar_argument(&call, "stage") == 3),
-        accum(static_cast<hist_accum>(scalar_argument(&call, "accum"))),
-        max_rows(static_cast<int64_t>(scalar_argument(&call, "max_rows"))),
-        rows(call.inputs[0]->shape[0]),
-        cols(call.inputs[0]->shape[1]) {
-    const int list = is_quantised ? 3 : 4;
-    listed = call.num_inputs > list ? call.inputs[list]->shape[0] : rows;
-  }
+  explicit shape(const checked_call& call)
+      : is_quantised(call.scalar("stage") == 3),
+        accum(static_cast<hist_accum>(call.scalar("accum"))),
+        max_rows(static_cast<int64_t>(call.scalar("max_rows"))),
+        rows(call.at("bins").rows),
+        cols(call.at("bins").cols),
+        listed(call.at("rows").tensor ? call.at("rows").cols : rows) {}
 
   bool is_quantised;
   hist_accum accum;
@@ -92,7 +91,7 @@ std::shared_ptr<T> on_device() {
 }  // namespace
 
 std::vector<own_run> histogram_runs(const std::vector<const warpcheck_call*>& calls, cudaStream_t stream) {
-  const shape s(*calls.front());
+  const shape s(check_call(histogram_contract(), *calls.front()));
   std::vector<own_run> runs;
   if (calls.front()->inputs[0]->dtype.bits == 8 && s.cols <= k_banks)
     runs.push_back(

@@ -158,15 +158,18 @@ void set_tensors(trial_case& c, const description& d, const given_names& names, 
 
 given_names names_of_call(const description& d, const std::vector<std::string>& inputs,
                           const std::vector<std::string>& outputs, const std::map<std::string, std::string>& scalars) {
-  const in_hand_judge* const own = find_in_hand_judge(d.op);
   std::string excluded;
   for (size_t i = 0; i < d.forms.size(); ++i) {
     auto of_inputs = filled_names(d.forms[i], inputs, true);
     auto of_outputs = filled_names(d.forms[i], outputs, false);
     if (!of_inputs || !of_outputs || missing_input(d.forms[i], *of_inputs)) continue;
-    std::string reason = own && own->excludes ? own->excludes(d.forms[i].name, scalars) : "";
-    if (reason.empty()) return {i, std::move(*of_inputs), std::move(*of_outputs)};
-    if (excluded.empty()) excluded = std::move(reason);
+    const scalar_value& when = d.forms[i].when;
+    const auto given = scalars.find(when.scalar);
+    if (given == scalars.end() || parse_number(given->second) == when.value)
+      return {i, std::move(*of_inputs), std::move(*of_outputs)};
+    if (excluded.empty())
+      excluded = fmt::format("{}: it is {}, and the call with these tensors is {}", when.scalar, given->second,
+                             d.forms[i].name);
   }
   if (!excluded.empty()) throw usage_error(fmt::format("{}: {}; see 'warpcheck list {}'", d.op, excluded, d.op));
   refuse_names(d, inputs, outputs);
@@ -204,6 +207,8 @@ given_call call_of_arrays(const description& d, const given_names& names, const 
   given_call call{smallest_case(d, names, std::move(t), values), {}};
   for (const auto& [name, value] : values) set_scalar(call.c, name, value);
   set_tensors(call.c, d, names, inputs, outputs);
+  if (const scalar_value& when = d.forms[names.form].when; !when.scalar.empty())
+    set_knob(call.c, when.scalar, format_number(when.value));
   for (size_t i = 0; i < inputs.size(); ++i) {
     host_tensor x(call.c.at(names.inputs[i]));
     x.bytes = inputs[i].bytes;

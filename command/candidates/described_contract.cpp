@@ -37,6 +37,7 @@ contract contract_of(const engine::description& d) {
   for (const engine::call_form& form : d.forms) {
     form_rule rule;
     rule.name = form.name;
+    rule.when = form.when;
     for (const engine::tensor_info& t : form.tensors) rule.tensors.push_back(rule_of(t));
     for (const engine::scalar_info& s : form.scalars) {
       if (!s.is_passed) continue;

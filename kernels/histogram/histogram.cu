@@ -13,6 +13,7 @@
 #include "kernels/histogram/after.hpp"
 #include "kernels/histogram/arguments.hpp"
 #include "kernels/histogram/bytes.hpp"
+#include "kernels/histogram/contract.hpp"
 #include "kernels/histogram/rows.hpp"
 #include "kernels/histogram/totals.hpp"
 #include "kernels/histogram/updates.hpp"
@@ -322,213 +323,155 @@ constexpr warpcheck_variant k_variants[] = {
 };
 constexpr int64_t k_boundaries[] = {4, k_group_columns, k_group_columns + 1};
 
-const matrix_view& expect_type(const matrix_view& view, uint32_t dtype, const char* name) {
-  if (view.dtype != dtype) throw std::invalid_argument(std::string(name) + " has the wrong element type");
-  return view;
+// A call, of which only the rows of bins may have gaps.
+checked_call check_histogram(const warpcheck_call& call) {
+  checked_call checked = check_call(histogram_contract(), call);
+  for (const tensor_view& v : checked.tensors)
+    if (v.rule->name != "bins" && v.rows > 1 && v.ld != v.cols)
+      throw std::invalid_argument(v.rule->name + " must have no gaps");
+  return checked;
 }
 
-// A matrix of `cols` columns without gaps.
-matrix_view packed(const matrix_view& view, int64_t cols, uint32_t dtype, const char* name) {
-  if (view.cols != cols)
-    throw std::invalid_argument(std::string(name) + " has " + std::to_string(view.cols) + " columns, must have " +
-                                std::to_string(cols));
-  if (view.rows > 1 && view.ld != cols) throw std::invalid_argument(std::string(name) + " must have no gaps");
-  return expect_type(view, dtype, name);
-}
+int64_t integer(const checked_call& call, const char* name) { return static_cast<int64_t>(call.scalar(name)); }
 
-struct call_arguments {
-  const warpcheck_call* call;
-  simt::stream_t stream;
-
-  int64_t integer(const char* name) const {
-    const double value = scalar_argument(call, name);
-    if (!(value >= -0x1p53 && value <= 0x1p53))
-      throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + ", must be an integer");
-    return static_cast<int64_t>(value);
-  }
-  matrix_view gradient(const tensor_arguments& tensors, int at, const char* name) const {
-    return expect_type(tensors.input_vector(at, name), WARPCHECK_F32, name);
-  }
-};
-
-int64_t same_length(const matrix_view& g, const matrix_view& h) {
-  if (g.cols != h.cols)
-    throw std::invalid_argument("h has " + std::to_string(h.cols) + " elements, must have as many as g, " +
-                                std::to_string(g.cols));
-  return g.cols;
-}
-
-// Calls f(rows, n_leaf) with the typed list at input `at`, or with a null list of all rows if there is none.
+// Calls f(rows, n_leaf) with the call's typed list, or with a null list of all rows if there is none.
 template <class F>
-void with_list(const call_arguments& c, const tensor_arguments& tensors, int at, int64_t num_rows, F&& f) {
-  if (c.call->num_inputs <= at) return f(static_cast<const int32_t*>(nullptr), num_rows);
-  const matrix_view rows = tensors.input_vector(at, "rows");
+void with_list(const checked_call& call, int64_t num_rows, F&& f) {
+  const tensor_view& rows = call.at("rows");
+  if (!rows.tensor) return f(static_cast<const int32_t*>(nullptr), num_rows);
   // A list of no rows differs from a missing list; it is never read.
-  static const int64_t nothing = 0;
-  const void* const data = rows.base == nullptr && rows.cols == 0 ? &nothing : rows.base;
-  if (data == nullptr && rows.cols > 0) throw std::invalid_argument("rows is null, must point to the list's rows");
-  if (rows.dtype == WARPCHECK_I32) return f(static_cast<const int32_t*>(data), rows.cols);
-  if (rows.dtype == WARPCHECK_I64) return f(static_cast<const int64_t*>(data), rows.cols);
-  throw std::invalid_argument("rows must be of element type i32 or i64");
+  static const int32_t nothing = 0;
+  if (rows.cols == 0) return f(&nothing, rows.cols);
+  if (!rows.data) throw std::invalid_argument("rows is null, must point to the list's rows");
+  if (rows.type == WARPCHECK_I64) return f(static_cast<const int64_t*>(rows.as<int64_t>()), rows.cols);
+  f(static_cast<const int32_t*>(rows.as<int32_t>()), rows.cols);
+}
+
+bin_type bin_type_of(const tensor_view& v) {
+  return v.type == WARPCHECK_U8 ? bin_type::u8 : v.type == WARPCHECK_U16 ? bin_type::u16 : bin_type::u32;
 }
 
 template <class F>
-void with_bins(const call_arguments& c, const tensor_arguments& tensors, int64_t num_rows, F&& f) {
-  const auto type_of = [](uint32_t dtype) {
-    if ((dtype & k_dtypes) == 0) throw unsupported_call("element type of the first input is not one of u8, u16, u32");
-    return dtype == WARPCHECK_U8 ? bin_type::u8 : dtype == WARPCHECK_U16 ? bin_type::u16 : bin_type::u32;
-  };
-  if (c.call->inputs[0] != nullptr && c.call->inputs[0]->ndim == 1) {
-    const matrix_view slots = tensors.input_vector(0, "slots");
-    const matrix_view row_ptr = expect_type(tensors.input_vector(1, "row_ptr"), WARPCHECK_I64, "row_ptr");
+void with_bins(const checked_call& call, int64_t num_rows, F&& f) {
+  const tensor_view& first = call.tensors.front();
+  if (first.rule->name == "slots") {
+    const tensor_view& row_ptr = call.at("row_ptr");
     if (row_ptr.cols != num_rows + 1)
       throw std::invalid_argument("row_ptr has " + std::to_string(row_ptr.cols) + " elements, must have " +
                                   std::to_string(num_rows + 1));
-    return f(csr_bins{row_ptr.data<int64_t>(), slots.base, type_of(slots.dtype), num_rows});
+    return f(csr_bins{row_ptr.as<int64_t>(), first.data, bin_type_of(first), num_rows});
   }
-  const matrix_view bins = tensors.input_matrix(0, "bins");
-  const matrix_view cols = packed(tensors.input_matrix(1, "cols"), 2, WARPCHECK_I64, "cols");
-  if (cols.rows != bins.cols || bins.rows != num_rows)
-    throw std::invalid_argument("bins is " + std::to_string(bins.rows) + " x " + std::to_string(bins.cols) +
-                                ", must be " + std::to_string(num_rows) + " x " + std::to_string(cols.rows));
-  f(dense_bins{bins.base, type_of(bins.dtype), bins.rows, bins.cols, bins.ld, cols.data<hist_column>()});
+  f(dense_bins{first.data, bin_type_of(first), first.rows, first.cols, first.ld, call.data<hist_column>("cols")});
 }
 
 hist_place forced_place(const warpcheck_call* call) {
   return static_cast<hist_place>(find_variant(call, k_variants, 0) + 1);
 }
 
-void run_histogram(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, call->num_inputs == 5 ? 5 : 4, 1, 1);
-  const matrix_view g = c.gradient(tensors, 2, "g"), h = c.gradient(tensors, 3, "h");
-  const int64_t num_rows = same_length(g, h), max_rows = c.integer("max_rows");
-  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, WARPCHECK_F64, "hist");
-  hist_options options;
-  const int64_t accum = c.integer("accum");
-  // The call below refuses any other value.
-  options.accum = static_cast<hist_accum>(accum >= 0 && accum <= 2 ? accum : 255);
-  options.place = forced_place(call);
-  const simt::buffer<fixed_scale> scale(1, c.stream);
+const char* name_of(hist_place place) { return k_variants[static_cast<int>(place) - 1].name; }
+
+const char* run_histogram(const checked_call& call, hist_place place, simt::stream_t stream) {
+  const auto *const g = call.data<float>("g"), *const h = call.data<float>("h");
+  const int64_t num_rows = call.at("g").cols, max_rows = integer(call, "max_rows");
+  const tensor_view& hist = call.at("hist");
+  const hist_options options{static_cast<hist_accum>(integer(call, "accum")), place};
+  const simt::buffer<fixed_scale> scale(1, stream);
   const bool fixed = options.accum == hist_accum::fixed64;
-  with_list(c, tensors, 4, num_rows, [&](const auto* rows, int64_t n_leaf) {
-    with_bins(c, tensors, num_rows, [&](const auto& bins) {
-      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), c.stream);
-      if (fixed) histogram_scale(g.data<float>(), h.data<float>(), num_rows, max_rows, scale.data(), c.stream);
-      const hist_place used =
-          histogram(bins, rows, n_leaf, g.data<float>(), h.data<float>(), fixed ? scale.data() : nullptr, max_rows,
-                    hist.mutable_data<double>(), hist.rows, options, ws.data(), ws.size() * sizeof(int), c.stream);
-      call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  auto used = hist_place::automatic;
+  with_list(call, num_rows, [&](const auto* rows, int64_t n_leaf) {
+    with_bins(call, num_rows, [&](const auto& bins) {
+      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), stream);
+      if (fixed) histogram_scale(g, h, num_rows, max_rows, scale.data(), stream);
+      used = histogram(bins, rows, n_leaf, g, h, fixed ? scale.data() : nullptr, max_rows, hist.as<double>(), hist.rows,
+                       options, ws.data(), ws.size() * sizeof(int), stream);
     });
   });
+  return name_of(used);
 }
 
-void run_quantised(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, call->num_inputs == 4 ? 4 : 3, 1, 1);
-  const matrix_view gh = packed(tensors.input_matrix(2, "gh"), 2, WARPCHECK_U16, "gh");
-  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, WARPCHECK_I64, "hist");
-  with_list(c, tensors, 3, gh.rows, [&](const auto* rows, int64_t n_leaf) {
-    with_bins(c, tensors, gh.rows, [&](const auto& bins) {
-      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), c.stream);
-      const hist_place used =
-          histogram_quantised(bins, rows, n_leaf, gh.data<int16_t>(), hist.mutable_data<int64_t>(), hist.rows,
-                              forced_place(call), ws.data(), ws.size() * sizeof(int), c.stream);
-      call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+const char* run_quantised(const checked_call& call, hist_place place, simt::stream_t stream) {
+  const tensor_view &gh = call.at("gh"), &hist = call.at("hist");
+  auto used = hist_place::automatic;
+  with_list(call, gh.rows, [&](const auto* rows, int64_t n_leaf) {
+    with_bins(call, gh.rows, [&](const auto& bins) {
+      const simt::buffer<int> ws(histogram_workspace_bytes(bins, hist.rows) / sizeof(int), stream);
+      used = histogram_quantised(bins, rows, n_leaf, gh.as<int16_t>(), hist.as<int64_t>(), hist.rows, place, ws.data(),
+                                 ws.size() * sizeof(int), stream);
     });
   });
+  return name_of(used);
 }
 
-void run_scale(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, 2, 1, 1);
-  const matrix_view g = c.gradient(tensors, 0, "g"), h = c.gradient(tensors, 1, "h");
-  auto* const out = reinterpret_cast<fixed_scale*>(tensors.output_vector<int64_t>(0, "scale", 3));
-  histogram_scale(g.data<float>(), h.data<float>(), same_length(g, h), c.integer("max_rows"), out, c.stream);
+void run_scale(const checked_call& call, simt::stream_t stream) {
+  histogram_scale(call.data<float>("g"), call.data<float>("h"), call.at("g").cols, integer(call, "max_rows"),
+                  call.data<fixed_scale>("scale"), stream);
 }
 
-void run_totals(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, call->num_inputs == 3 ? 3 : 2, 1, 1);
-  const matrix_view g = c.gradient(tensors, 0, "g"), h = c.gradient(tensors, 1, "h");
-  const int64_t num_rows = same_length(g, h);
-  auto* const out = reinterpret_cast<leaf_totals*>(tensors.output_vector<int64_t>(0, "totals", 3));
-  const bool fixed = c.integer("accum") == 0;
-  const simt::buffer<fixed_scale> scale(1, c.stream);
-  with_list(c, tensors, 2, num_rows, [&](const auto* rows, int64_t n_leaf) {
-    if (fixed)
-      histogram_scale(g.data<float>(), h.data<float>(), num_rows, c.integer("max_rows"), scale.data(), c.stream);
-    histogram_totals(rows, n_leaf, num_rows, g.data<float>(), h.data<float>(), fixed ? scale.data() : nullptr, out,
-                     c.stream);
+void run_totals(const checked_call& call, simt::stream_t stream) {
+  const auto *const g = call.data<float>("g"), *const h = call.data<float>("h");
+  const int64_t num_rows = call.at("g").cols;
+  const bool fixed = integer(call, "accum") == 0;
+  const simt::buffer<fixed_scale> scale(1, stream);
+  with_list(call, num_rows, [&](const auto* rows, int64_t n_leaf) {
+    if (fixed) histogram_scale(g, h, num_rows, integer(call, "max_rows"), scale.data(), stream);
+    histogram_totals(rows, n_leaf, num_rows, g, h, fixed ? scale.data() : nullptr, call.data<leaf_totals>("totals"),
+                     stream);
   });
 }
 
 // Calls f(type_tag<V>()) for the element type of histograms.
 template <class F>
-void with_sums(const matrix_view& hist, F&& f) {
-  if (hist.dtype == WARPCHECK_F64) return f(type_tag<double>());
-  if (hist.dtype == WARPCHECK_I64) return f(type_tag<int64_t>());
-  throw unsupported_call("element type of the first input is not one of f64, i64");
+void with_sums(const tensor_view& hist, F&& f) {
+  if (hist.type == WARPCHECK_F64) return f(type_tag<double>());
+  f(type_tag<int64_t>());
 }
 
-void run_fix(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, 3, 1, 1);
-  const matrix_view before = tensors.input_matrix(0, "before");
-  const matrix_view entries = packed(tensors.input_matrix(1, "entries"), 2, WARPCHECK_I64, "entries");
-  const matrix_view leaf = expect_type(tensors.input_vector(2, "leaf"), before.dtype, "leaf");
-  const matrix_view hist = packed(tensors.output_matrix(0, "hist"), 2, before.dtype, "hist");
-  packed(before, 2, before.dtype, "before");
-  check_same_shape(before, "before", hist, "hist");
-  if (leaf.cols != 2) throw std::invalid_argument("leaf has " + std::to_string(leaf.cols) + " elements, must have 2");
+void run_fix(const checked_call& call, simt::stream_t stream) {
+  const tensor_view &before = call.at("before"), &entries = call.at("entries"), &hist = call.at("hist");
   with_sums(before, [&](auto type) {
     using V = typename decltype(type)::type;
-    if (hist.base != before.base && hist.rows > 0) {
-      check_disjoint(checked_slots("before", before.base, hist.rows), checked_slots("hist", hist.base, hist.rows));
-      simt::memcpy_async(hist.base, before.base, static_cast<size_t>(hist.rows) * 2 * sizeof(V), c.stream);
+    if (hist.data != before.data && hist.rows > 0) {
+      check_disjoint(checked_slots("before", before.data, hist.rows), checked_slots("hist", hist.data, hist.rows));
+      simt::memcpy_async(hist.data, before.data, static_cast<size_t>(hist.rows) * 2 * sizeof(V), stream);
     }
-    histogram_fix(hist.mutable_data<V>(), hist.rows, entries.data<fix_entry>(), entries.rows, leaf.data<V>(), c.stream);
+    histogram_fix(hist.as<V>(), hist.rows, entries.as<fix_entry>(), entries.rows, call.data<V>("leaf"), stream);
   });
 }
 
-void run_subtract(warpcheck_call* call, const call_arguments& c) {
-  const tensor_arguments tensors(call, 2, 1, 1);
-  const matrix_view parent = tensors.input_matrix(0, "parent"), smaller = tensors.input_matrix(1, "smaller");
-  const matrix_view larger = tensors.output_matrix(0, "larger");
-  packed(parent, 2, parent.dtype, "parent");
-  packed(smaller, 2, parent.dtype, "smaller");
-  packed(larger, 2, parent.dtype, "larger");
-  check_same_shape(parent, "parent", smaller, "smaller");
-  check_same_shape(parent, "parent", larger, "larger");
+void run_subtract(const checked_call& call, simt::stream_t stream) {
+  const tensor_view& parent = call.at("parent");
   with_sums(parent, [&](auto type) {
     using V = typename decltype(type)::type;
-    histogram_subtract(parent.data<V>(), smaller.data<V>(), larger.mutable_data<V>(), parent.rows, c.stream);
+    histogram_subtract(parent.as<V>(), call.data<V>("smaller"), call.data<V>("larger"), parent.rows, stream);
   });
 }
 
 warpcheck_status run_stage(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    const call_arguments c{call, static_cast<simt::stream_t>(call->stream)};
-    switch (c.integer("stage")) {
-      case 0: return run_histogram(call, c);
-      case 1: return run_scale(call, c);
-      case 2: return run_totals(call, c);
-      case 3: return run_quantised(call, c);
-      case 4: return run_fix(call, c);
-      case 5: return run_subtract(call, c);
-      default: throw std::invalid_argument("stage is " + std::to_string(c.integer("stage")) + ", must be 0 to 5");
+    const checked_call checked = check_histogram(*call);
+    const auto stream = static_cast<simt::stream_t>(call->stream);
+    switch (integer(checked, "stage")) {
+      case 0: call->used_variant = run_histogram(checked, forced_place(call), stream); break;
+      case 1: return run_scale(checked, stream);
+      case 2: return run_totals(checked, stream);
+      case 3: call->used_variant = run_quantised(checked, forced_place(call), stream); break;
+      case 4: return run_fix(checked, stream);
+      case 5: return run_subtract(checked, stream);
     }
   });
 }
 
 const char* pick_place(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
-    const call_arguments c{call, stream};
-    const int64_t stage = c.integer("stage"), accum = c.integer("accum");
+    const checked_call checked = check_histogram(*call);
+    const int64_t stage = integer(checked, "stage"), accum = integer(checked, "accum");
     const bool quantised = stage == 3;
     auto picked = hist_place::automatic;
     if (stage != 0 && !quantised) return picked;
-    const int list = quantised ? 3 : 4;
-    const tensor_arguments tensors(call, call->num_inputs > list ? list + 1 : list, 1, 1);
-    const int64_t num_rows = quantised ? tensors.input_matrix(2, "gh").rows : tensors.input_vector(2, "g").cols;
-    const int64_t total_bins = tensors.output_matrix(0, "hist").rows;
-    with_list(c, tensors, list, num_rows, [&](const auto*, int64_t n_leaf) {
-      with_bins(c, tensors, num_rows, [&](const auto& bins) {
+    const int64_t num_rows = quantised ? checked.at("gh").rows : checked.at("g").cols;
+    const int64_t total_bins = checked.at("hist").rows;
+    with_list(checked, num_rows, [&](const auto*, int64_t n_leaf) {
+      with_bins(checked, num_rows, [&](const auto& bins) {
         picked = quantised    ? choose_place<quantised_updates>(bins, n_leaf, total_bins, stream)
                  : accum == 0 ? choose_place<fixed64_updates>(bins, n_leaf, total_bins, stream)
                  : accum == 1 ? choose_place<float_updates<float>>(bins, n_leaf, total_bins, stream)

@@ -31,16 +31,9 @@
 // device ends the process). Outputs overlap no input, but larger may be parent. ws may have any contents.
 // Extents are >= 0 and offsets 64-bit; columns are fewer than 2^31. Work is ordered on the stream; no call waits.
 //
-// Through candidate.h it is one operator, "histogram", with the scalar "stage"; structs are their 8-byte words:
-//   0 histogram   inputs {bins[rows, cols], cols i64[cols, 2], g, h, row list or none} or {slots[n], row_ptr, g, h, row
-//                 list or none}, output hist f64[total_bins, 2]; scalars "accum" (0 fixed64, 1 float32, 2 float64) and
-//                 "max_rows". The scale is computed from g and h. Variants force the place.
-//   1 scale       inputs {g, h}, output i64[3]; scalar "max_rows"
-//   2 totals      inputs {g, h, row list or none}, output i64[3]; scalars "accum" (0: the grid of g and h), "max_rows"
-//   3 quantised   as 0 with gh u16[rows, 2] (the bits of int16) in place of g and h, output hist i64[total_bins, 2]
-//   4 fix         inputs {hist f64 or i64 [total_bins, 2], entries i64[num, 2], leaf[2]}, output hist, in place or a
-//                 copy
-//   5 subtract    inputs {parent, smaller}, output larger, f64 or i64 [total_bins, 2]
+// Through candidate.h it is one operator, "histogram", whose stages are calls of their own (contract.hpp). Stage 0
+// computes the scale from g and h, and so does stage 2 if accum is 0. A missing list means all rows; gh has the bits of
+// int16. Stage 4 works in place or on a copy. Variants force the place.
 //
 // Throws std::invalid_argument (negative extent, null or misaligned pointer with a non-zero size, overlap, n_leaf >
 // max_rows, n_leaf > num_rows without a list, workspace too small, a value that no enumerator has) and

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/histogram/contract.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/row_inputs.hpp"
@@ -94,9 +95,6 @@ void derive_histogram(const trial_case& c, tensor_map& inputs) {
 }
 
 std::string what_is_illegal(const sizes& of, const trial_case& c) {
-  constexpr int subtract = static_cast<int>(histogram_stage::subtract);
-  if (c.find("parent") && static_cast<int>(c.number("stage")) != subtract)
-    return fmt::format("stage: {} is given, and a parent is subtracted from in stage {}", c.knob("stage"), subtract);
   if (!c.find("bins")) return "";
   const bool has_list = c.find("rows") != nullptr;
   const int64_t rows = size(of, "rows"), listed = has_list ? size(of, "listed") : rows;
@@ -105,58 +103,22 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   return has_list && rows == 0 && listed > 0 ? "rows: it lists rows where there are none" : "";
 }
 
-// The six stages, each a call of its own; those of bins dense and as CSR.
 const description_registration described([] {
-  const std::vector<dtype> bin = {dtype::u8, dtype::u16, dtype::u32}, wide = {dtype::i64}, f32 = {dtype::f32},
-                           f64 = {dtype::f64}, sums = {dtype::f64, dtype::i64};
-  const auto derived = [&](const char* name, const char* shape) {
-    tensor_info table{name, true, shape, wide};
-    table.is_derived = true;
-    return table;
+  description d = description_of(histogram_contract());
+  find_extent(d, "total_bins").derived = [](const sizes& of, const trial_case& c) {
+    return columns_by_knobs(c, size(of, "cols")).total_bins;
   };
-  const tensor_info bins = {"bins", true, "rows, cols", bin}, cols = derived("cols", "cols, 2"),
-                    slots = {"slots", true, "updates", bin}, row_ptr = {"row_ptr", true, "row_ends", wide},
-                    g = {"g", true, "rows", f32}, h = {"h", true, "rows", f32},
-                    gh = {"gh", true, "rows, 2", {dtype::u16}},
-                    rows = {"rows", true, "listed", {dtype::i32, dtype::i64}, true};
-  const auto hist = [](std::vector<dtype> type) {
-    return tensor_info{"hist", false, "total_bins, 2", std::move(type)};
+  find_extent(d, "entries").derived = [](const sizes& of, const trial_case& c) {
+    return static_cast<int64_t>(entries_by_knobs(c, size(of, "slots")).size());
   };
-  const std::vector<scalar_info> scalars = {
-      {"stage", "0", "0 histogram, 1 scale, 2 totals, 3 quantised, 4 fix, 5 subtract", 0, 5, true},
-      {"accum", "0", "sums of the histogram: 0 fixed64, 1 float32, 2 float64", 0, 2, true},
-      {"max_rows", "1048576", "the most rows that a leaf may list", 0, 0x1p53, true},
-      {"widths", "255", "bins of the columns, a list taken in turn", 0, 0, false, {}, false},
-      {"mfb", "0", "bins that columns do not store, 0 or 1, a list taken in turn", 0, 0, false, {}, false},
-      {"gap", "0", "slots behind each column that belong to none", 0, 0, false, {}, false}};
-  description d;
-  d.op = "histogram";
-  d.extents = {{"rows"},
-               {"cols"},
-               {"listed"},
-               {"slots"},
-               {"updates"},
-               {"row_ends"},
-               {"total_bins",
-                [](const sizes& of, const trial_case& c) { return columns_by_knobs(c, size(of, "cols")).total_bins; }},
-               {"entries", [](const sizes& of, const trial_case& c) {
-                  return static_cast<int64_t>(entries_by_knobs(c, size(of, "slots")).size());
-                }}};
-  d.forms = {{"build", {bins, cols, g, h, rows, hist(f64)}, scalars},
-             {"quantised", {bins, cols, gh, rows, hist(wide)}, scalars},
-             {"build, CSR", {slots, row_ptr, g, h, rows, hist(f64)}, scalars},
-             {"quantised, CSR", {slots, row_ptr, gh, rows, hist(wide)}, scalars},
-             {"scale", {g, h, {"scale", false, "3", wide}}, scalars},
-             {"totals", {g, h, rows, {"totals", false, "3", wide}}, scalars},
-             {"fix",
-              {{"before", true, "slots, 2", sums},
-               derived("entries", "entries, 2"),
-               {"leaf", true, "2"},
-               {"hist", false, "slots, 2"}},
-              scalars},
-             {"subtract",
-              {{"parent", true, "slots, 2", sums}, {"smaller", true, "slots, 2"}, {"larger", false, "slots, 2"}},
-              scalars}};
+  for (call_form& form : d.forms) {
+    for (tensor_info& t : form.tensors) t.is_derived = t.name == "cols" || t.name == "entries";
+    form.scalars.insert(
+        form.scalars.end(),
+        {{"widths", "255", "bins of the columns, a list taken in turn", 0, 0, false, {}, false},
+         {"mfb", "0", "bins that columns do not store, 0 or 1, a list taken in turn", 0, 0, false, {}, false},
+         {"gap", "0", "slots behind each column that belong to none", 0, 0, false, {}, false}});
+  }
   d.illegal = what_is_illegal;
   d.derive = derive_histogram;
   d.bench = histogram_bench_list();

@@ -144,19 +144,9 @@ int64_t slots_of(const tensor_map& inputs) {
   return total;
 }
 
-// The stage that has the tensors of the call.
-histogram_stage stage_in_hand(const trial_case& c) {
-  if (c.find("parent")) return histogram_stage::subtract;
-  if (c.find("entries")) return histogram_stage::fix;
-  if (c.find("scale")) return histogram_stage::scale;
-  if (c.find("totals")) return histogram_stage::totals;
-  return c.find("gh") ? histogram_stage::quantised : histogram_stage::build;
-}
-
-// The form determines the stage, and the arrays the number of slots if no histogram is given.
+// The arrays determine the number of slots if no histogram is given.
 void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_outputs) {
-  const histogram_stage stage = stage_in_hand(c);
-  set_knob(c, "stage", fmt::format("{}", static_cast<int>(stage)));
+  const auto stage = static_cast<histogram_stage>(static_cast<int>(c.number("stage")));
   if (stage == histogram_stage::fix) return check_entries(inputs);
   if (stage == histogram_stage::subtract) return;
   tensor_spec* const hist = c.find("hist");
@@ -167,18 +157,7 @@ void complete_histogram(trial_case& c, const tensor_map& inputs, bool has_output
   check_indices(inputs, hist ? hist->rows() : 0);
 }
 
-// The same tensors may be those of several stages.
-std::string form_of_other_stage(std::string_view form, const std::map<std::string, std::string>& scalars) {
-  constexpr std::string_view k_forms[] = {"build", "scale", "totals", "quantised", "fix", "subtract"};
-  const auto stage = scalars.find("stage");
-  if (stage == scalars.end()) return "";
-  for (size_t i = 0; i < std::size(k_forms); ++i)
-    if (stage->second == fmt::format("{}", i) && form.starts_with(k_forms[i])) return "";
-  return fmt::format("stage: it is {}, and the call with these tensors is {}", stage->second, form);
-}
-
-const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram,
-                                         form_of_other_stage});
+const in_hand_registration of_histogram({"histogram", "within-bound", judge_histogram_in_hand, complete_histogram});
 
 }  // namespace
 

@@ -236,7 +236,7 @@ def sparse_histogram(knobs, rows=9):
 def fix(knobs, slots=27):
     return (
         f"v1 histogram/fix-restores-total before=f64[{slots}x2] fill=integers(4,-99,99) | entries=i64[3x2] {DERIVED} "
-        f"| leaf=f64[2] fill=integers(5,500,900) | hist=f64[{slots}x2] | widths=9 {knobs}"
+        f"| leaf=f64[2] fill=integers(5,500,900) | hist=f64[{slots}x2] | stage=4 widths=9 {knobs}"
     )
 
 

@@ -239,6 +239,9 @@ namespace {
 // Returns what tensors, scalars and sizes that are legal by themselves break together, or "".
 std::string wrong_together(const description& d, const trial_case& c, const sizes& of) {
   const call_form& form = *d.form_of(c);
+  if (!form.when.scalar.empty() && c.number(form.when.scalar) != form.when.value)
+    return fmt::format("{}: it is {}, and the call with these tensors is {}", form.when.scalar,
+                       c.knob(form.when.scalar), form.name);
   for (const tensor_spec& t : c.tensors)
     if (t.elements() > 0)
       if (const std::string why = why_absent(c, *form.find(t.name)); !why.empty())

@@ -65,6 +65,7 @@ struct call_form {
   std::string name;
   std::vector<tensor_info> tensors;  // inputs first, in the order of the call
   std::vector<scalar_info> scalars = {};
+  scalar_value when = {};  // the scalar's value in calls of this form, where forms have one each
 
   const tensor_info* find(std::string_view tensor) const;
 };

@@ -1,5 +1,7 @@
 #include "properties/engine/cases/description_of.hpp"
 
+#include <algorithm>
+
 #include "properties/engine/trials/library.hpp"
 
 namespace warpcheck::engine {
@@ -41,10 +43,15 @@ description description_of(const contract& c) {
   for (const form_rule& form : c.forms) {
     call_form& f = d.forms.emplace_back();
     f.name = form.name;
+    f.when = form.when;
     for (const tensor_rule& rule : form.tensors) f.tensors.push_back(tensor_of(rule));
     for (const scalar_rule& rule : form.scalars) f.scalars.push_back(scalar_of(rule));
   }
   return d;
+}
+
+extent_info& find_extent(description& d, std::string_view name) {
+  return *std::find_if(d.extents.begin(), d.extents.end(), [&](const extent_info& e) { return e.name == name; });
 }
 
 }  // namespace warpcheck::engine

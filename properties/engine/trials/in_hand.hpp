@@ -18,8 +18,6 @@ struct in_hand_judge {
   // Completes a case with the given tensors from the values of its inputs: scalars that are not set, and, if no outputs
   // were given, the mandatory ones. Throws usage_error for a call that `check` cannot judge. Null: nothing is missing.
   void (*complete)(trial_case& c, const tensor_map& inputs, bool has_outputs) = nullptr;
-  // Returns the reason why given scalars exclude a call form, or "". Null: no scalar does.
-  std::string (*excludes)(std::string_view form, const std::map<std::string, std::string>& scalars) = nullptr;
 };
 
 // Every operator's file registers its judge once, before main.
