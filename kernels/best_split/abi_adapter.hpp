@@ -1,23 +1,15 @@
-// The ABI adapter (candidate.h) of best_split. Structures travel as plain tensors.
-//   best split: inputs {hist f64[slots, 2], count i64[slots] or [0], feature i64[features, 7] in the order of
-//   feature_meta, used u8[leaves, features] or [0, 0], leaf f64[leaves, 7] in the order of split_leaf}, scalars of
-//   split_config; forced variants choose the path. On the mixed one clusters take the tasks of the last "long_features"
-//   features, or where that is 0 half of all.
-//   reduction: inputs {value f64[leaves * per_leaf, 9], field i64[leaves * per_leaf, 6], cat u32[leaves * per_leaf,
-//   list]}, scalar "per_leaf". Outputs of both: {value f64[leaves, 9]: gain, then sum_g, sum_h, gain, value of the left
-//   and of the right side; field i64[leaves, 6]: the first four bytes of the record (is_valid, default_left, padding)
-//   as a number, feature, threshold, num_cat, rows of the left and of the right side; cat u32[leaves, max(1,
-//   max_cat_threshold)]}.
+// The ABI adapter (candidate.h) of best_split: a call (contract.hpp) as arguments of the C++ API. Forced variants
+// choose the path. On the mixed one clusters take the tasks of the last "long_features" features, or where that is 0
+// half of all.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/best_split/contract.hpp"
 #include "kernels/best_split/tasks.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/primitives/grid.hpp"
@@ -25,8 +17,6 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
-constexpr int64_t k_feature_fields = 7;
-constexpr int64_t k_leaf_fields = 7;
 constexpr int64_t k_record_values = 9;
 constexpr int64_t k_record_fields = 6;
 constexpr int k_adapter_threads = 32;  // small blocks, because few items are to keep many multiprocessors busy
@@ -110,53 +100,34 @@ inline unsigned adapter_grid(int64_t items, simt::stream_t stream) {
   return grid_size(ceil_div(items, k_adapter_threads), stream);
 }
 
-// A table of `cols` columns.
+inline void expect_size(const tensor_view& v, int64_t size, int64_t expected) {
+  if (size != expected)
+    throw std::invalid_argument(v.rule->name + " has the extent " + std::to_string(size) + ", must have " +
+                                std::to_string(expected));
+}
+
+// A table whose rows are side by side.
 template <class T>
-matrix_view table(matrix_view m, const char* name, int64_t rows, int64_t cols) {
-  if (m.dtype != dtype_bit_of<T>()) throw std::invalid_argument(std::string(name) + " has the wrong element type");
-  if (m.rows != rows || m.cols != cols)
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(m.rows) + " x " + std::to_string(m.cols) +
-                                ", must be " + std::to_string(rows) + " x " + std::to_string(cols));
-  check_rows({name, m.base, sizeof(T), m.rows, m.cols, m.ld, "its leading dimension"});
-  return m;
+T* dense(const tensor_view& v) {
+  require_dense(v);
+  return v.as<T>();
 }
 
-// A dense matrix.
-template <class T>
-T* dense(const matrix_view& m, const char* name) {
-  if (m.rows > 1 && m.ld != m.cols) throw unsupported_call(std::string(name) + " has gaps between its rows");
-  return m.mutable_data<T>();
-}
-
-inline int64_t whole_argument(const warpcheck_call* call, const char* name) {
-  const double value = scalar_argument(call, name);
-  if (!(value >= 0) || value > 0x1p53 || value != std::floor(value))
-    throw std::invalid_argument(allowed(name, value, "an integer in [0, 2^53]"));
-  return static_cast<int64_t>(value);
-}
-
-inline int32_t small_argument(const warpcheck_call* call, const char* name) {
-  const int64_t value = whole_argument(call, name);
-  if (value > std::numeric_limits<int32_t>::max())
-    throw std::invalid_argument(allowed(name, static_cast<double>(value), "below 2^31"));
-  return static_cast<int32_t>(value);
-}
-
-inline split_config config_of(const warpcheck_call* call) {
+inline split_config config_of(const checked_call& call) {
   split_config c;
-  c.lambda_l1 = scalar_argument(call, "lambda_l1");
-  c.lambda_l2 = scalar_argument(call, "lambda_l2");
-  c.path_smooth = scalar_argument(call, "path_smooth");
-  c.min_sum_hessian_in_leaf = scalar_argument(call, "min_hessian");
-  c.min_gain_to_split = scalar_argument(call, "min_gain");
-  c.min_data_in_leaf = whole_argument(call, "min_data");
-  c.min_data_per_group = whole_argument(call, "min_group");
-  c.extra_trees = scalar_argument(call, "extra_trees") != 0;
-  c.cat_smooth = scalar_argument(call, "cat_smooth");
-  c.cat_l2 = scalar_argument(call, "cat_l2");
-  c.max_cat_threshold = small_argument(call, "max_cat");
-  c.max_cat_to_onehot = small_argument(call, "max_onehot");
-  c.compat = scalar_argument(call, "lightgbm_cuda") != 0 ? split_compat::lightgbm_cuda : split_compat::strict;
+  c.lambda_l1 = call.scalar("lambda_l1");
+  c.lambda_l2 = call.scalar("lambda_l2");
+  c.path_smooth = call.scalar("path_smooth");
+  c.min_sum_hessian_in_leaf = call.scalar("min_hessian");
+  c.min_gain_to_split = call.scalar("min_gain");
+  c.min_data_in_leaf = static_cast<int64_t>(call.scalar("min_data"));
+  c.min_data_per_group = static_cast<int64_t>(call.scalar("min_group"));
+  c.extra_trees = call.scalar("extra_trees") != 0;
+  c.cat_smooth = call.scalar("cat_smooth");
+  c.cat_l2 = call.scalar("cat_l2");
+  c.max_cat_threshold = static_cast<int32_t>(call.scalar("max_cat"));
+  c.max_cat_to_onehot = static_cast<int32_t>(call.scalar("max_onehot"));
+  c.compat = call.scalar("lightgbm_cuda") != 0 ? split_compat::lightgbm_cuda : split_compat::strict;
   return c;
 }
 
@@ -167,13 +138,10 @@ struct record_tables {
   int64_t ld_value, ld_field;
 };
 
-inline record_tables output_tables(const tensor_arguments& tensors, int64_t leaves, int32_t list) {
-  const matrix_view value = table<double>(tensors.output_matrix(0, "value"), "value", leaves, k_record_values);
-  const matrix_view field = table<int64_t>(tensors.output_matrix(1, "field"), "field", leaves, k_record_fields);
-  const matrix_view cat = tensors.output_matrix(2, "cat");
-  if (cat.dtype != WARPCHECK_U32 || cat.rows != leaves || cat.cols != list)
-    throw std::invalid_argument("cat must be u32 of " + std::to_string(leaves) + " x " + std::to_string(list));
-  return {value.mutable_data<double>(), field.mutable_data<int64_t>(), dense<uint32_t>(cat, "cat"), value.ld, field.ld};
+inline record_tables output_tables(const checked_call& call, int32_t list) {
+  const tensor_view &value = call.at("value"), &field = call.at("field"), &cat = call.at("cat");
+  expect_size(cat, cat.cols, list);
+  return {value.as<double>(), field.as<int64_t>(), dense<uint32_t>(cat), value.ld, field.ld};
 }
 
 inline void pack(const split_record* records, int64_t count, const record_tables& out, simt::stream_t stream) {
@@ -198,30 +166,29 @@ struct split_call {
   size_t ws_bytes;
 };
 
+inline checked_call check_best_split(const warpcheck_call& call) {
+  checked_call checked = check_call(best_split_contract(), call);
+  check_memory(checked);
+  return checked;
+}
+
 // Calls run(split_call) with the call's tables in device memory; `path` is in its configuration. Records and lists of
 // categories become the outputs.
 template <class Run>
-void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path path, Run&& run) {
-  const tensor_arguments tensors(call, 5, 3, 3);
+void with_split_call(const checked_call& call, simt::stream_t stream, split_path path, Run&& run) {
   split_config config = config_of(call);
-  const matrix_view hist = tensors.input_matrix(0, "hist");
-  table<double>(hist, "hist", hist.rows, 2);
-  const matrix_view count = tensors.input_vector(1, "count");
-  if (count.dtype != WARPCHECK_I64 || (count.cols != 0 && count.cols != hist.rows))
-    throw std::invalid_argument("count must be i64 and have an element per slot or none");
-  const matrix_view feature = tensors.input_matrix(2, "feature");
-  table<int64_t>(feature, "feature", feature.rows, k_feature_fields);
-  const matrix_view used = tensors.input_matrix(3, "used");
-  const matrix_view leaf = tensors.input_matrix(4, "leaf");
-  table<double>(leaf, "leaf", leaf.rows, k_leaf_fields);
-  const bool has_mask = used.rows > 0;
-  if (used.dtype != WARPCHECK_U8 || (has_mask && (used.rows != leaf.rows || used.cols != feature.rows)))
-    throw std::invalid_argument("used must be u8 of leaves x features, or empty");
+  const tensor_view &hist = call.at("hist"), &count = call.at("count"), &feature = call.at("feature"),
+                    &used = call.at("used"), &leaf = call.at("leaf");
+  if (count.cols > 0) expect_size(count, count.cols, hist.rows);
+  if (used.rows > 0) {
+    expect_size(used, used.rows, leaf.rows);
+    expect_size(used, used.cols, feature.rows);
+  }
   const int64_t num_tasks = 2 * feature.rows, num_leaves = leaf.rows;
-  const record_tables out = output_tables(tensors, num_leaves, list_length(config.max_cat_threshold));
+  const record_tables out = output_tables(call, list_length(config.max_cat_threshold));
   config.path = path;
   if (path == split_path::mixed) {
-    const int64_t given = 2 * whole_argument(call, "long_features");
+    const int64_t given = 2 * static_cast<int64_t>(call.scalar("long_features"));
     config.known.long_tasks = given > 0 ? given : num_tasks / 2;  // a feature's tasks, or one of them
   }
   const size_t ws_bytes = split_workspace_bytes(num_tasks, num_leaves, config);
@@ -231,13 +198,11 @@ void with_split_call(warpcheck_call* call, simt::stream_t stream, split_path pat
   const simt::buffer<double2> ws(ws_bytes / sizeof(double2) + 1, stream);
   const simt::buffer<split_record> records(room_for(num_leaves), stream);
   if (num_tasks + num_leaves > 0)
-    simt::launch({adapter_grid(std::max(num_tasks, num_leaves), stream), k_adapter_threads, 0, stream},
-                 unpack_tables,
-                 abi_tables{feature.data<int64_t>(), has_mask ? used.data<uint8_t>() : nullptr, leaf.data<double>(),
-                            feature.rows, num_leaves, feature.ld, used.ld, leaf.ld},
+    simt::launch({adapter_grid(std::max(num_tasks, num_leaves), stream), k_adapter_threads, 0, stream}, unpack_tables,
+                 abi_tables{feature.as<int64_t>(), used.as<uint8_t>(), leaf.as<double>(), feature.rows, num_leaves,
+                            feature.ld, used.ld, leaf.ld},
                  config, tasks.data(), leaves.data(), mask.data());
-  run(split_call{hist.rows > 0 ? dense<double>(hist, "hist") : nullptr,
-                 count.cols > 0 ? count.data<int64_t>() : nullptr, tasks.data(), num_tasks, leaves.data(), num_leaves,
+  run(split_call{dense<double>(hist), count.as<int64_t>(), tasks.data(), num_tasks, leaves.data(), num_leaves,
                  mask.data(), config, records.data(), out.cat, ws.data(), ws_bytes});
   pack(records.data(), num_leaves, out, stream);
 }

@@ -508,58 +508,53 @@ constexpr warpcheck_variant k_variants[] = {
 };
 constexpr int64_t k_boundaries[] = {1, 2, 32, 64, 128, 256, 512, 1024, 4096, 65536};
 
-void run_reduction(warpcheck_call* call, simt::stream_t stream) {
-  const tensor_arguments tensors(call, 3, 3, 3);
-  const int64_t per_leaf = whole_argument(call, "per_leaf");
-  const int32_t max_cat = small_argument(call, "max_cat");
+void run_reduction(const checked_call& call, simt::stream_t stream) {
+  const auto max_cat = static_cast<int32_t>(call.scalar("max_cat"));
   const int32_t list = list_length(max_cat);
-  const int64_t leaves = tensors.output_matrix(0, "value").rows;
-  const record_tables out = output_tables(tensors, leaves, list);
-  const int64_t count = checked_product("per_leaf", per_leaf, leaves);
-  const matrix_view value = table<double>(tensors.input_matrix(0, "value"), "value", count, k_record_values);
-  const matrix_view field = table<int64_t>(tensors.input_matrix(1, "field"), "field", count, k_record_fields);
-  const matrix_view cat = tensors.input_matrix(2, "cat");
-  if (cat.dtype != WARPCHECK_U32 || cat.rows != count || cat.cols != list)
-    throw std::invalid_argument("cat must be u32 of " + std::to_string(count) + " x " + std::to_string(list));
+  const record_tables out = output_tables(call, list);
+  const tensor_view &value = call.at("in_value"), &field = call.at("in_field"), &cat = call.at("in_cat");
+  expect_size(cat, cat.cols, list);
+  const int64_t count = value.rows, leaves = call.at("value").rows;
   const simt::buffer<split_record> in(room_for(count), stream), best(room_for(leaves), stream);
   if (count > 0)
-    simt::launch({adapter_grid(count, stream), k_adapter_threads, 0, stream}, unpack_records, value.data<double>(),
-                 value.ld, field.data<int64_t>(), field.ld, count, in.data());
-  split_reduce(in.data(), dense<uint32_t>(cat, "cat"), per_leaf, leaves, max_cat, best.data(), out.cat, stream);
+    simt::launch({adapter_grid(count, stream), k_adapter_threads, 0, stream}, unpack_records, value.as<double>(),
+                 value.ld, field.as<int64_t>(), field.ld, count, in.data());
+  split_reduce(in.data(), dense<uint32_t>(cat), static_cast<int64_t>(call.scalar("per_leaf")), leaves, max_cat,
+               best.data(), out.cat, stream);
   pack(best.data(), leaves, out, stream);
 }
 
-void run_split(warpcheck_call* call, simt::stream_t stream) {
-  const int64_t items = call->num_inputs == 5 && call->inputs[2] != nullptr && call->inputs[4] != nullptr
-                            ? 2 * call->inputs[2]->shape[0] * call->inputs[4]->shape[0]
-                            : 0;
+bool is_reduction(const checked_call& call) { return call.form->name == "reduction"; }
+
+const char* run_split(const checked_call& checked, const warpcheck_call* call, simt::stream_t stream) {
+  const int64_t items = 2 * checked.at("feature").rows * checked.at("leaf").rows;
   const auto forced = static_cast<split_path>(find_variant(call, k_variants, items) + 1);
   if (forced >= split_path::cluster && simt::device_properties(stream).max_cluster < k_split_cluster)
     throw unsupported_call("variant " + std::string(call->variant) + " needs a device with clusters");
   split_path used = split_path::automatic;
-  with_split_call(call, stream, forced, [&](const split_call& c) {
+  with_split_call(checked, stream, forced, [&](const split_call& c) {
     used = best_split(c.hist, c.bin_count, c.tasks, c.num_tasks, c.leaves, c.num_leaves, c.used, c.config, c.out,
                       c.cat_bins, c.ws, c.ws_bytes, stream);
   });
-  if (used != split_path::automatic) call->used_variant = k_variants[static_cast<int>(used) - 1].name;
+  return used == split_path::automatic ? nullptr : k_variants[static_cast<int>(used) - 1].name;
 }
 
 warpcheck_status run_best_split(warpcheck_call* call) {
   return candidate_call(call, [&] {
     const auto stream = static_cast<simt::stream_t>(call->stream);
-    if (call->num_inputs == 3)
-      run_reduction(call, stream);
+    const checked_call checked = check_best_split(*call);
+    if (is_reduction(checked))
+      run_reduction(checked, stream);
     else
-      run_split(call, stream);
+      call->used_variant = run_split(checked, call, stream);
   });
 }
 
 const char* pick_best_split(const warpcheck_call* call) {
   return candidate_pick(call, k_variants, [&](simt::stream_t stream) {
-    if (call->num_inputs == 3) return split_path::automatic;
-    const tensor_arguments tensors(call, 5, 3, 3);
-    const int64_t tasks = 2 * tensors.input_matrix(2, "feature").rows, leaves = tensors.input_matrix(4, "leaf").rows;
-    return leaves == 0 ? split_path::automatic : choose_path(split_config(), tasks, leaves, stream);
+    const checked_call checked = check_best_split(*call);
+    if (is_reduction(checked) || checked.at("leaf").rows == 0) return split_path::automatic;
+    return choose_path(split_config(), 2 * checked.at("feature").rows, checked.at("leaf").rows, stream);
   });
 }
 

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/best_split/contract.hpp"
 #include "properties/best_split/best_split_call.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/description_of.hpp"
 
 namespace warpcheck {
 
@@ -31,21 +32,8 @@ int64_t size(const sizes& of, const char* extent) {
   return found == of.end() ? 0 : found->second;
 }
 
-const std::vector<scalar_info> k_scalars = {
-    {"lambda_l1", "0", "the soft threshold"},
-    {"lambda_l2", "0", "added to hessians"},
-    {"path_smooth", "0", "smoothing towards the parent's output"},
-    {"min_hessian", "0.001", "the least sum of hessians of a side"},
-    {"min_gain", "0", "what a split must gain besides"},
-    {"min_data", "1", "the fewest rows of a side"},
-    {"min_group", "1", "the fewest rows between tested prefixes of categories"},
-    {"extra_trees", "0", "1: one threshold is drawn"},
-    {"cat_smooth", "1", "added to a category's hessian, and its fewest rows"},
-    {"cat_l2", "1", "added to lambda_l2 of sorted categories"},
-    {"max_cat", "32", "the longest list of categories"},
-    {"max_onehot", "4", "up to so many bins one category goes left"},
-    {"lightgbm_cuda", "0", "1: the conventions of LightGBM's learner on CUDA"},
-    {"long_features", "0", "a hint: so many at the end have many bins; 0: not known"},
+// Of the cases' tables.
+const std::vector<scalar_info> k_scalars_of_splits = {
     {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
     {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
     {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
@@ -59,33 +47,14 @@ const std::vector<scalar_info> k_scalars = {
     {"at", "0", "where something is planted", 0, 0, false, {}, false},
     {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
 const std::vector<scalar_info> k_scalars_of_records = {
-    {"per_leaf", "1", "records of each leaf"},
-    {"max_cat", "4", "the longest list of categories"},
     {"seed", "1", "of the records", 0, 0, false, {}, false},
     {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
     {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
-const std::vector<tensor_info> k_outputs = {{"value", false, "leaves, 9", {dtype::f64}},
-                                            {"field", false, "leaves, 6", {dtype::i64}},
-                                            {"cat", false, "leaves, list", {dtype::u32}}};
 
-tensor_info derived(const char* name, const char* shape, dtype type) {
-  tensor_info table{name, true, shape, {type}};
-  table.is_derived = true;
-  return table;
-}
-
-const std::vector<tensor_info> k_inputs = {{"hist", true, "slots, 2", {dtype::f64}},
-                                           derived("count", "counts", dtype::i64),
-                                           derived("feature", "features, 7", dtype::i64),
-                                           derived("used", "masked_leaves, masked_features", dtype::u8),
-                                           derived("leaf", "leaves, 7", dtype::f64)};
-const std::vector<tensor_info> k_records = {{"in_value", true, "records, 9", {dtype::f64}},
-                                            derived("in_field", "records, 6", dtype::i64),
-                                            derived("in_cat", "records, list", dtype::u32)};
-
-std::vector<tensor_info> with_outputs(std::vector<tensor_info> tensors) {
-  tensors.insert(tensors.end(), k_outputs.begin(), k_outputs.end());
-  return tensors;
+// All inputs but the numbers of a histogram and of records follow from the knobs.
+void add_tables(call_form& form, const std::vector<scalar_info>& scalars) {
+  for (tensor_info& t : form.tensors) t.is_derived = t.is_input && t.name != "hist" && t.name != "in_value";
+  form.scalars.insert(form.scalars.end(), scalars.begin(), scalars.end());
 }
 
 std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_leaf) {
@@ -215,27 +184,24 @@ void derive_split(const trial_case& c, tensor_map& inputs) {
 }
 
 const description_registration described([] {
-  description d;
-  d.op = "best_split";
+  description d = description_of(best_split_contract());
   const auto is_masked = [](const sizes& of, const trial_case& c) {
     return c.find("used") && c.number("masked") != 0 && size(of, "features") > 0;
   };
-  d.extents = {
-      {"slots"},
-      {"features"},
-      {"leaves"},
-      {"counts", [](const sizes& of,
-                    const trial_case& c) { return c.find("count") && c.number("exact") != 0 ? size(of, "slots") : 0; }},
-      {"masked_leaves",
-       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "leaves") : 0; }},
-      {"masked_features",
-       [=](const sizes& of, const trial_case& c) { return is_masked(of, c) ? size(of, "features") : 0; }},
-      {"list", [](const sizes&, const trial_case& c) { return std::max<int64_t>(1, whole_number(c, "max_cat")); }},
-      {"records", [](const sizes& of, const trial_case& c) {
-         return c.find("in_value") ? whole_number(c, "per_leaf") * size(of, "leaves") : 0;
-       }}};
-  d.forms = {{"split", with_outputs(k_inputs), k_scalars},
-             {"reduction", with_outputs(k_records), k_scalars_of_records}};
+  find_extent(d, "counts").derived = [](const sizes& of, const trial_case& c) {
+    return c.find("count") && c.number("exact") != 0 ? size(of, "slots") : 0;
+  };
+  find_extent(d, "masked_leaves").derived = [=](const sizes& of, const trial_case& c) {
+    return is_masked(of, c) ? size(of, "leaves") : 0;
+  };
+  find_extent(d, "masked_features").derived = [=](const sizes& of, const trial_case& c) {
+    return is_masked(of, c) ? size(of, "features") : 0;
+  };
+  find_extent(d, "list").derived = [](const sizes&, const trial_case& c) {
+    return std::max<int64_t>(1, whole_number(c, "max_cat"));
+  };
+  add_tables(d.forms[0], k_scalars_of_splits);
+  add_tables(d.forms[1], k_scalars_of_records);
   d.illegal = [](const sizes& of, const trial_case&) {
     const int64_t places = size(of, "leaves") * size(of, "features");
     return places > 0 && size(of, "slots") / places > k_most_bins

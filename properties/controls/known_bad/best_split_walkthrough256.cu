@@ -269,10 +269,11 @@ __global__ void pick_best(const split_record* records, int64_t num_tasks, split_
 
 warpcheck_status run(warpcheck_call* call) {
   return candidate_call(call, [&] {
-    if (call->num_inputs != 5) throw unsupported_call("only whole splits are offered");
+    const checked_call checked = check_best_split(*call);
+    if (checked.form->name != "split") throw unsupported_call("only whole splits are offered");
     const int variant = find_variant(call, k_variants, 1);
     const auto stream = static_cast<simt::stream_t>(call->stream);
-    with_split_call(call, stream, split_path::block, [&](const split_call& c) {
+    with_split_call(checked, stream, split_path::block, [&](const split_call& c) {
       const int64_t items = c.num_tasks * c.num_leaves;
       auto* const records = static_cast<split_record*>(c.ws);
       const walk_arguments a{
