@@ -16,7 +16,7 @@ from oracle import Draw
 
 TORCH, PACKAGE = "1.13", "Debian python3-torch 1.13.1+dfsg-4"
 DIGITS = 12
-# The tensors of a call (kernels/gru/abi_adapter.hpp): name, type, dimensions.
+# The tensors of a call (kernels/gru/contract.hpp): name, type, dimensions.
 INPUTS = [("x", "f32", 3), ("w_ih", "f32", 3), ("w_hh", "f32", 3), ("b_ih", "f32", 2), ("b_hh", "f32", 2),
           ("h0", "f32", 3), ("h_reset", "f32", 3), ("lengths", "i64", 1), ("reset", "u8", 2), ("dy", "f32", 3),
           ("dhn", "f32", 3), ("y_in", "f32", 3), ("history_in", "f32", 4)]

@@ -297,9 +297,9 @@ void check_linear(trial& t) {
     for (double& e : *v) e *= 2;
   gru_answer twice = ask(t, data);
   std::vector<const std::vector<double>*> first;
-  each_output(once, [&](const char*, const char*, const auto& v) { first.push_back(&v); });
+  each_output(once, [&](const char*, const auto& v) { first.push_back(&v); });
   size_t k = 0;
-  each_output(twice, [&](const char* name, const char*, const std::vector<double>& v) {
+  each_output(twice, [&](const char* name, const std::vector<double>& v) {
     const double factor = (group_of(name) & (of_states | of_history)) != 0 ? 1 : 2;
     // A value that is subnormal on the way is no multiple.
     for (size_t i = 0; i < v.size(); ++i)
@@ -314,7 +314,7 @@ void check_zero_upstream(trial& t) {
   std::fill(data.dhn.begin(), data.dhn.end(), 0.0);
   const gru_answer zeros_above = ask(t, data);
   judge_steps(t, data, zeros_above);
-  each_output(zeros_above, [&](const char* name, const char*, const std::vector<double>& v) {
+  each_output(zeros_above, [&](const char* name, const std::vector<double>& v) {
     if ((group_of(name) & (of_states | of_history)) == 0) judge_zero(t, name, v);
   });
   data.dy.clear();

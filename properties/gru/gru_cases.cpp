@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -155,7 +156,7 @@ trial_case related(const trial_case& like, const gru_data& d, const gru_request&
     set_shape(t, shape_by(c, t.name, sizes_of(d.shape())));
     if (!t.is_input && (!was_there || !is_wanted(r, t.name))) empty(t);
   }
-  each_input(d, [&](const char* name, const char*, const auto& values) {
+  each_input(d, [&](const char* name, const auto& values) {
     if (values.empty() && find_description("gru")->form_of(c)->find(name)->is_optional) empty(*c.find(name));
   });
   drop_absent(c);
@@ -186,7 +187,8 @@ namespace {
 
 // By letters of one axis; H goes with J.
 template <class T>
-void take(std::vector<T>& values, const gru_shape& s, const char* axes, char axis, const std::vector<int64_t>& list) {
+void take(std::vector<T>& values, const gru_shape& s, std::string_view axes, char axis,
+          const std::vector<int64_t>& list) {
   values = taken(values, s, axes, axis, list);
   if (axis != 'H') return;
   if (std::string_view(axes).find('J') == std::string_view::npos) return;
@@ -204,9 +206,20 @@ void set_extent(gru_shape& s, char axis, int64_t size) {
 
 }  // namespace
 
+std::string axes_of(std::string_view tensor) {
+  std::string axes;
+  each_part(the_description().forms[0].find(tensor)->shape, ',', [&](std::string_view dimension) {
+    each_part(dimension, '*', [&](std::string_view factor) {
+      const auto axis = static_cast<char>(std::toupper(static_cast<unsigned char>(factor[0])));
+      axes += axis == 'H' && axes.ends_with('H') ? 'J' : axis;
+    });
+  });
+  return axes;
+}
+
 gru_data taken(gru_data d, char axis, const std::vector<int64_t>& list) {
   const gru_shape s = d.shape();
-  each_input(d, [&](const char*, const char* axes, auto& values) { take(values, s, axes, axis, list); });
+  each_input(d, [&](const char* name, auto& values) { take(values, s, axes_of(name), axis, list); });
   if (axis == 'D')
     d.shape().directions = static_cast<int>(list.size());
   else
@@ -215,7 +228,7 @@ gru_data taken(gru_data d, char axis, const std::vector<int64_t>& list) {
 }
 
 gru_answer taken(gru_answer a, const gru_shape& s, char axis, const std::vector<int64_t>& list) {
-  each_output(a, [&](const char*, const char* axes, auto& values) { take(values, s, axes, axis, list); });
+  each_output(a, [&](const char* name, auto& values) { take(values, s, axes_of(name), axis, list); });
   return a;
 }
 
@@ -225,7 +238,7 @@ gru_data data_of(const trial_case& c, const tensor_map& inputs) {
   gru_data d;
   const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
   d.shape() = {x.shape[0], x.shape[1], x.shape[2], w_hh.shape[2], static_cast<int>(w_hh.shape[0])};
-  each_input(d, [&](const char* name, const char*, auto& values) {
+  each_input(d, [&](const char* name, auto& values) {
     using T = typename std::remove_reference_t<decltype(values)>::value_type;
     values = values_of<T>(inputs.at(name));
   });
@@ -241,17 +254,13 @@ gru_answer ask(trial& t, const gru_data& d, const gru_request& r) {
     bring_within(*offered, c, taken);
   }
   std::map<std::string, host_tensor, std::less<>> given;
-  each_input(d, [&](const char* name, const char*, const auto& values) {
-    given.emplace(name, tensor_with(c.at(name), values));
-  });
+  each_input(d, [&](const char* name, const auto& values) { given.emplace(name, tensor_with(c.at(name), values)); });
   return answer_of(t.run(c, given).tensors);
 }
 
 gru_answer answer_of(const tensor_map& outputs) {
   gru_answer a;
-  each_output(a, [&](const char* name, const char*, std::vector<double>& values) {
-    values = values_of<double>(outputs.at(name));
-  });
+  each_output(a, [&](const char* name, std::vector<double>& values) { values = values_of<double>(outputs.at(name)); });
   return a;
 }
 
@@ -296,10 +305,10 @@ void judge_trajectory(trial& t, const gru_data& data, const gru_answer& a, const
   gru_answer exact{states, reference::gru_backward(data.problem, states, data.dy, data.dhn)};
   gru_answer bounds{{radii.y, radii.hn, radii.history}, radii.gradients};
   std::vector<const std::vector<double>*> expected, bound;
-  each_output(exact, [&](const char*, const char*, const auto& v) { expected.push_back(&v); });
-  each_output(bounds, [&](const char*, const char*, const auto& v) { bound.push_back(&v); });
+  each_output(exact, [&](const char*, const auto& v) { expected.push_back(&v); });
+  each_output(bounds, [&](const char*, const auto& v) { bound.push_back(&v); });
   size_t k = 0;
-  each_output(a, [&](const char* name, const char*, const std::vector<double>& actual) {
+  each_output(a, [&](const char* name, const std::vector<double>& actual) {
     for (size_t i = 0; i < actual.size(); ++i)
       judge_near(t, name, i, actual[i], (*expected[k])[i], reference::gru_radii::bound((*bound[k])[i]));
     ++k;
@@ -339,7 +348,7 @@ namespace {
 
 bool has_numbers_only(const gru_data& d) {
   bool all = true;
-  each_input(d, [&](const char*, const char*, const auto& values) {
+  each_input(d, [&](const char*, const auto& values) {
     for (const auto v : values) all = all && std::isfinite(static_cast<double>(v));
   });
   return all;
@@ -376,7 +385,7 @@ namespace {
 // The tensors of an answer in each_output's order.
 std::vector<std::pair<const char*, const std::vector<double>*>> listed(const gru_answer& a) {
   std::vector<std::pair<const char*, const std::vector<double>*>> all;
-  each_output(a, [&](const char* name, const char*, const auto& values) { all.emplace_back(name, &values); });
+  each_output(a, [&](const char* name, const auto& values) { all.emplace_back(name, &values); });
   return all;
 }
 
@@ -432,6 +441,13 @@ void drop_absent(trial_case& c) {
     if (!why_absent(c, info).empty()) leave_out(c, info.name);
 }
 
+std::vector<std::string> gru_outputs() {
+  std::vector<std::string> names;
+  for (const tensor_info& info : the_description().forms[0].tensors)
+    if (!info.is_input && info.name != "work") names.push_back(info.name);
+  return names;
+}
+
 trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs) {
   trial_case c;
   c.op = "gru";
@@ -444,7 +460,7 @@ trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outp
       empty(t);
     else
       set_shape(t, shape_by(c, t.name, sizes_of(d.shape())));
-  each_input(d, [&](const char* name, const char*, const auto& values) {
+  each_input(d, [&](const char* name, const auto& values) {
     if (values.empty()) empty(*c.find(name));
   });
   return c;

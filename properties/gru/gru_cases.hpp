@@ -33,38 +33,36 @@ struct gru_answer {
   reference::gru_gradients<double> gradients;
 };
 
-// Calls f(name, axes, values) for each tensor. An axis is a letter: D direction, T time, B batch, I input, H hidden, J
-// hidden as columns, 3 and 4 gates.
+// Calls f(name, values) for each tensor.
 template <class Data, class F>
 void each_input(Data& d, F&& f) {
-  f("x", "TBI", d.problem.x);
-  f("w_ih", "D3HI", d.problem.w_ih);
-  f("w_hh", "D3HJ", d.problem.w_hh);
-  f("b_ih", "D3H", d.problem.b_ih);
-  f("b_hh", "D3H", d.problem.b_hh);
-  f("h0", "DBH", d.problem.h0);
-  f("h_reset", "DBH", d.problem.h_reset);
-  f("lengths", "B", d.problem.lengths);
-  f("reset", "TB", d.problem.reset);
-  f("dy", "TBDH", d.dy);
-  f("dhn", "DBH", d.dhn);
-  f("y_in", "TBDH", d.y);
-  f("history_in", "DTB4H", d.history);
+  for (const auto& tensor : gru_tensors<double>()) f(tensor.name, d.problem.*tensor.value);
+  f("lengths", d.problem.lengths);
+  f("reset", d.problem.reset);
+  f("dy", d.dy);
+  f("dhn", d.dhn);
+  f("y_in", d.y);
+  f("history_in", d.history);
 }
+// Of the states and gradients of a gru_answer, or of one in other numbers.
 template <class Answer, class F>
 void each_output(Answer& a, F&& f) {
-  f("y", "TBDH", a.states.y);
-  f("hn", "DBH", a.states.hn);
-  f("history", "DTB4H", a.states.history);
-  f("dx", "TBI", a.gradients.dx);
-  f("dh0", "DBH", a.gradients.dh0);
-  f("dh_reset", "DBH", a.gradients.dh_reset);
-  f("dw_ih", "D3HI", a.gradients.dw_ih);
-  f("dw_hh", "D3HJ", a.gradients.dw_hh);
-  f("db_ih", "D3H", a.gradients.db_ih);
-  f("db_hh", "D3H", a.gradients.db_hh);
-  f("trace_e", "DTBH", a.gradients.trace_e);
+  f("y", a.states.y);
+  f("hn", a.states.hn);
+  f("history", a.states.history);
+  f("dx", a.gradients.dx);
+  f("dh0", a.gradients.dh0);
+  f("dh_reset", a.gradients.dh_reset);
+  f("dw_ih", a.gradients.dw_ih);
+  f("dw_hh", a.gradients.dw_hh);
+  f("db_ih", a.gradients.db_ih);
+  f("db_hh", a.gradients.db_hh);
+  f("trace_e", a.gradients.trace_e);
 }
+
+// The axes of a tensor, in the order of the contract. An axis is a letter: D direction, T time, B batch, I input, H
+// hidden, J hidden as columns, 3 and 4 gates.
+std::string axes_of(std::string_view tensor);
 
 // The elements of `values` whose index along `axis` is listed, in the list's order.
 template <class T>
@@ -149,6 +147,7 @@ void leave_out(engine::trial_case& c, std::string_view tensor);
 void drop_absent(engine::trial_case& c);  // leaves out what the case's pass and history do not have
 // A case of these inputs, all zeros, without a device: for files that list the values.
 engine::trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs);
+std::vector<std::string> gru_outputs();  // all
 // Sizes that properties are usually asked at: small, and every eighth at a border of the hidden units.
 reference::gru_shape draw_shape(engine::draw& d, const engine::target& t, int most_directions = 2);
 // Every regime by turns, where it takes these sizes on any device.

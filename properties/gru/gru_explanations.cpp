@@ -23,7 +23,7 @@ struct judged_tensor {
 
 bool is_finite(const gru_data& d) {
   bool finite = true;
-  each_input(d, [&](const char*, const char*, const auto& values) {
+  each_input(d, [&](const char*, const auto& values) {
     for (const auto v : values) finite = finite && std::isfinite(static_cast<double>(v));
   });
   return finite;
@@ -62,7 +62,7 @@ class gru_row_call {
  private:
   void judge(bool rebuilt) {
     std::map<std::string, const doubles*> lists;
-    each_output(answer, [&](const char* name, const char*, const doubles& values) { lists[name] = &values; });
+    each_output(answer, [&](const char* name, const doubles& values) { lists[name] = &values; });
     const auto see = [&](const char* tensor, size_t i, double actual, double exact, double bound) {
       judged_tensor& t = tensors[tensor];
       const size_t size = lists[tensor]->size();

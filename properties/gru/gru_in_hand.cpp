@@ -44,14 +44,10 @@ void complete_sequence(trial_case& c, const tensor_map&, bool has_outputs) {
     want(c, "hn", state);
   }
   if (c.knob("pass") == "forward") return;
-  for (const auto& [input, output] : {std::pair("x", "dx"),
-                                      {"w_ih", "dw_ih"},
-                                      {"w_hh", "dw_hh"},
-                                      {"b_ih", "db_ih"},
-                                      {"b_hh", "db_hh"},
-                                      {"h0", "dh0"},
-                                      {"h_reset", "dh_reset"}})
-    if (is_given(c, input)) want(c, output, c.at(input).shape);
+  for (const tensor_info& info : find_description("gru")->forms[0].tensors)
+    if (const std::string gradient = "d" + info.name; info.is_input && is_given(c, info.name.c_str()))
+      if (const tensor_spec* const of = c.find(gradient); of && !of->is_input)
+        want(c, gradient.c_str(), c.at(info.name).shape);
 }
 
 const in_hand_registration of_sequence({"gru", "forward-matches-the-reference", judge_sequence_in_hand,

@@ -319,7 +319,7 @@ void check_poison(trial& t) {
   data.problem.x[s.x(at, 1, 0)] = values[data.problem.x.size() % 3];
   const gru_answer dirty = ask(t, data);
   judge_steps(t, data, dirty);
-  const auto untouched = [&](const char* name, const char* axes, const std::vector<double>& a,
+  const auto untouched = [&](const char* name, const std::string& axes, const std::vector<double>& a,
                              const std::vector<double>& b) {
     const std::string_view letters = axes;
     if (letters.find('B') == std::string_view::npos) return;
@@ -334,10 +334,9 @@ void check_poison(trial& t) {
                 "{} of another row has changed from {:a} to {:a}", name, before[j], after[j]);
   };
   std::vector<const std::vector<double>*> of_clean;
-  each_output(clean, [&](const char*, const char*, const auto& v) { of_clean.push_back(&v); });
+  each_output(clean, [&](const char*, const auto& v) { of_clean.push_back(&v); });
   size_t i = 0;
-  each_output(dirty,
-              [&](const char* name, const char* axes, const auto& v) { untouched(name, axes, *of_clean[i++], v); });
+  each_output(dirty, [&](const char* name, const auto& v) { untouched(name, axes_of(name), *of_clean[i++], v); });
   for (int d = 0; d < s.directions; ++d)
     for (int64_t step = 0; step < s.time; ++step)
       for (int64_t k = 0; k < s.hidden; ++k)

@@ -29,13 +29,22 @@ const std::vector<special_place>& special_places() {
         list.push_back({tensor, gate, k_nan});
         list.push_back({tensor, gate, (list.size() / 2 + static_cast<size_t>(gate)) % 2 == 0 ? k_inf : -k_inf});
       }
-    for (const char* tensor : {"x", "h0", "h_reset", "dy", "dhn", "y_in"})
+    const auto each = [](const auto& f) {
+      for (const tensor_info& info : find_description("gru")->forms[0].tensors)
+        if (info.is_input && info.types.front() == dtype::f32) f(info.name);
+    };
+    each([&](const std::string& tensor) {
+      if (tensor.ends_with("_ih") || tensor.ends_with("_hh") || tensor == "history_in") return;
       for (const double value : {k_nan, k_inf, -k_inf}) list.push_back({tensor, -1, value});
+    });
     for (int block = 0; block < 4; ++block) list.push_back({"history_in", block, k_nan});
-    for (const char* tensor : {"x", "w_ih", "w_hh", "b_ih", "b_hh", "h0", "h_reset", "dy", "dhn", "y_in"})
+    each([&](const std::string& tensor) {
+      if (tensor == "history_in") return;
       list.push_back({tensor, -1, 0, "near_underflow"}), list.push_back({tensor, -1, 3e38});
-    for (const char* tensor : {"w_ih", "w_hh", "b_ih", "b_hh", "h0", "h_reset", "dy", "dhn", "y_in", "history_in"})
-      list.push_back({tensor, -1, k_nan, "nan_bits"});
+    });
+    each([&](const std::string& tensor) {
+      if (tensor != "x") list.push_back({tensor, -1, k_nan, "nan_bits"});
+    });
     list.push_back({"x", -1, -k_nan});  // their number is odd, so that every regime meets every one
     return list;
   }();

@@ -272,13 +272,13 @@ void check_subsets(trial& t) {
   for (const auto& subset : subsets) {
     gru_answer some = ask(t, data, {.only = subset}), wanted = full;
     std::vector<bool> is_there;
-    each_output(some, [&](const char* name, const char*, auto& v) {
+    each_output(some, [&](const char* name, auto& v) {
       const bool listed = std::find(subset.begin(), subset.end(), name) != subset.end();
       t.require(listed || v.empty(), "{} was not wanted", name);
       is_there.push_back(listed);
     });
     size_t k = 0;
-    each_output(wanted, [&](const char*, const char*, auto& v) {
+    each_output(wanted, [&](const char*, auto& v) {
       if (!is_there[k++]) v.clear();
     });
     require_same(t, "some of the outputs", some, wanted, ~0u);

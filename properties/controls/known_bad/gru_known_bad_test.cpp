@@ -69,16 +69,15 @@ case_report judge(const flawed& f, const std::string& variant) {
   gru_data d;
   d.shape() = f.shape;
   const reference::gru_shape& s = f.shape;
-  each_input(d, [&](const char* name, const char* axes, auto& values) {
+  each_input(d, [&](const char* name, auto& values) {
     if (std::string_view(name) == "reset" || std::string_view(name).ends_with("_in") ||
         std::string_view(name) == "lengths")
       return;
     int64_t size = 1;
-    for (const char* axis = axes; *axis != 0; ++axis) size *= extent(s, *axis);
+    for (const char axis : axes_of(name)) size *= extent(s, axis);
     values.resize(static_cast<size_t>(size));
   });
-  engine::trial_case c =
-      bare_gru_case(d, {"y", "hn", "history", "dx", "dh0", "dh_reset", "dw_ih", "dw_hh", "db_ih", "db_hh", "trace_e"});
+  engine::trial_case c = bare_gru_case(d, gru_outputs());
   double seed = 1;
   for (engine::tensor_spec& t : c.tensors)
     if (t.is_input && t.elements() > 0) t.fill = engine::make_recipe("uniform", {seed++, -1, 1});
