@@ -84,6 +84,45 @@ TEST(contract, shape_follows_a_scalar) {
   EXPECT_EQ(refused([](auto& e) { e.scalars[1].value = 1; }), "y has the extent 2 in dimension 0, must have 3 = cols");
 }
 
+// Two forms of the same tensors: z is the sum, or the product, which does not offer the rest.
+TEST(contract, scalars_tell_forms_apart_and_exclude_tensors) {
+  const scalar_rule what = {"what", 0, "", 0, 2, true};
+  const tensor_rule x = {"x", true, "n", WARPCHECK_F32}, y = {"y", true, "n", 0, true}, z = {"z", false, "n"},
+                    rest = {"rest", false, "n", 0, true, {}, {}, {{"what", 2}}, "y"};
+  const contract c = {"staged", {"n"}, {{"sum", {x, y, z, rest}, {what}}, {"product", {x, y, z}, {what}, {"what", 1}}}};
+  float data[4] = {};
+  int64_t shape[1] = {1};
+  const auto of = [&](float* memory) { return DLTensor{memory, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0}; };
+  DLTensor first = of(data), second = of(data + 1), result = of(data + 2), left = of(data + 3);
+  const DLTensor* inputs[] = {&first, &second};
+  DLTensor* outputs[] = {&result, &left};
+  warpcheck_scalar scalars[] = {{"what", 0}};
+  warpcheck_call call = {};
+  call.inputs = inputs;
+  call.outputs = outputs;
+  call.scalars = scalars;
+  call.num_inputs = call.num_outputs = 2;
+  call.num_scalars = 1;
+  const auto answer = [&] {
+    try {
+      return check_call(c, call).form->name;
+    } catch (const std::invalid_argument& wrong) {
+      return std::string(wrong.what());
+    }
+  };
+  EXPECT_EQ(answer(), "sum");
+  scalars[0].value = 2;
+  EXPECT_EQ(answer(), "rest is given, must be absent where what is 2");
+  scalars[0].value = 1;
+  EXPECT_EQ(answer(), "the call has 2 outputs, must have 1");
+  call.num_outputs = 1;
+  EXPECT_EQ(answer(), "product");
+  scalars[0].value = 0;
+  call.num_outputs = 2;
+  inputs[1] = nullptr;
+  EXPECT_EQ(answer(), "rest is given, must be absent where y is");
+}
+
 TEST(contract, elements_of_a_row_are_side_by_side) {
   EXPECT_EQ(refused([](auto& e) { e.strides[0][1] = 2; }), "unsupported: x has column stride 2, must be 1");
 }
