@@ -97,11 +97,10 @@ void trial::give(host_tensor values) {
 
 // Returns the values of a related call's input, made once for all launches of the call.
 const host_tensor& trial::related_input(const trial_case& c, const tensor_spec& spec) {
-  for (const auto& [known, values] : related_)
-    if (known == spec) return *values;
-  related_.emplace_back(
-      spec, std::make_unique<host_tensor>(completes_inputs(c) ? inputs_of(c).at(spec.name) : materialize(spec)));
-  return *related_.back().second;
+  if (const auto known = related_.find(spec.name); known != related_.end()) return known->second;
+  if (!completes_inputs(c)) return related_.emplace(spec.name, materialize(spec)).first->second;
+  related_ = inputs_of(c);
+  return related_.at(spec.name);
 }
 
 template <class Body>

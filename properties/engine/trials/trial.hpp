@@ -135,7 +135,7 @@ class trial {
   reference::stated_sums sums_;  // the order of sums for which bounds are computed while this trial lives
   case_report report_;
   tensor_map inputs_;
-  std::vector<std::pair<tensor_spec, std::unique_ptr<host_tensor>>> related_;  // of the last related call
+  tensor_map related_;  // inputs of the last related call
   int64_t rejected_ = 0;
   bool is_unsupported_ = false;
   bool keeps_nan_bits_ = false;
