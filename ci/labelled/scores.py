@@ -119,10 +119,13 @@ def is_new(row, known):
 
 
 def score(codes, options, say):
-    """Runs the codes and writes NAME.json; returns its rows."""
-    rows, path = [], pathlib.Path(options.out + ".json")
+    """Runs the codes, with --resume those that NAME.json lacks, and writes NAME.json; returns its rows."""
+    path, names = pathlib.Path(options.out + ".json"), {c.name for c in codes}
+    before = json.loads(path.read_text()) if options.resume and path.is_file() else []
+    rows = [row for row in before if row["code"] in names]
+    done = {row["code"] for row in rows}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for row in pool.map(lambda c: run_code(c, options), codes):
+        for row in pool.map(lambda c: run_code(c, options), [c for c in codes if c.name not in done]):
             rows.append(row)
             say(f"{len(rows)}/{len(codes)} {row['code']}: {outcome(row)}")
             path.write_text(json.dumps(rows, indent=1) + "\n")

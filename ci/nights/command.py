@@ -451,8 +451,9 @@ def score_suites(options):
     """Runs a part of each suite of labelled races."""
     program = warpcheck_of(options, {"emulated"})
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
-    words = ["--sample", options.sample, "--seed", str(seed), "--shard", options.shard, "--warpcheck", program]
-    say(f"scores: {' '.join(words[:-2])}")
+    words = ["--sample", options.sample, "--seed", str(seed), "--shard", options.shard]
+    say(f"scores: {' '.join(words)}")
+    words += ["--warpcheck", program, *["--resume"] * options.resume]
     with only_writer(options.out):
         paths = [options.out / "scores" / suite for suite in options.suites or sorted(scores.SUITES)]
         known = [scores.scored(scores.fetched(path, say), words, stopped.is_set) for path in paths]
@@ -504,6 +505,7 @@ def add_scores_options(p):
     p.add_argument("--sample", default="10%", help="of each suite: a number of codes, or a part (default: 10%%)")
     p.add_argument("--shard", default="0/1", help="I/N: of the sample each N-th code from number I on")
     p.add_argument("--seed", type=int, help="of the sample (default: a new one)")
+    p.add_argument("--resume", action="store_true", help="keep the results of an interrupted run, and run the rest")
 
 
 def parser_of(command):

@@ -41,7 +41,7 @@ def scored(folder, words, stop):
             if stop():
                 process.kill()
                 process.wait()
-                raise Interrupted(f"scores: interrupted; {folder}.json has the codes that had finished") from None
+                raise Interrupted(f"scores: interrupted; with --resume the same command goes on") from None
     if code not in (0, 1):
         raise CannotRun(3, f"scores: ci/foreign --suite {folder.name} {folder} ended with exit code {code}")
     return code == 0

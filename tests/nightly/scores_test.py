@@ -46,6 +46,16 @@ class Scores(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("missed: race_0: new", done.stdout)
 
+    def test_an_interrupted_run_goes_on(self):
+        for code, text in {"race_0": "// loud\n", "race_1": "// quiet\n"}.items():
+            (self.codes / f"{code}.cu").write_text(text)
+            self.run_it("--sample", "100%", "--resume")
+        (self.codes / "race_0.cu").write_text("// quiet\n")
+        self.assertIn("| scor | 2 | 1 | 1 |", self.run_it("--sample", "100%", "--resume").stdout)
+        (self.codes / "race_1.cu").unlink()
+        self.assertIn("| scor | 1 | 1 | 0 |", self.run_it("--sample", "100%", "--resume").stdout)
+        self.assertIn("| scor | 1 | 0 | 1 |", self.run_it("--sample", "100%").stdout)
+
     def test_mistakes(self):
         done = self.run_it(suite="scors")
         self.assertEqual(done.returncode, 2)
