@@ -451,12 +451,11 @@ def score_suites(options):
     """Runs a part of each suite of labelled races."""
     program = warpcheck_of(options, {"emulated"})
     seed = options.seed if options.seed is not None else random.SystemRandom().getrandbits(31)
-    words = ["--sample", options.sample, "--seed", str(seed), "--shard", options.shard]
+    words = ["--sample", options.sample, "--seed", str(seed), "--shard", options.shard, *["--resume"] * options.resume]
     say(f"scores: {' '.join(words)}")
-    words += ["--warpcheck", program, *["--resume"] * options.resume]
     with only_writer(options.out):
         paths = [options.out / "scores" / suite for suite in options.suites or sorted(scores.SUITES)]
-        known = [scores.scored(scores.fetched(path, say), words, stopped.is_set) for path in paths]
+        known = [scores.scored(scores.fetched(path, say), program, words, stopped.is_set) for path in paths]
     return 0 if all(known) else 1
 
 

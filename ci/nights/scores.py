@@ -28,9 +28,9 @@ def fetched(folder, say):
     return folder
 
 
-def scored(folder, words, stop):
+def scored(folder, program, words, stop):
     """Whether all disagreements with the labels of the suite are known. Writes SUITE.md and SUITE.json beside it."""
-    suite = ["--suite", folder.name, folder, "--out", folder]
+    suite = ["--suite", folder.name, folder, "--out", folder, "--warpcheck", program]
     command = [sys.executable, FOREIGN, *suite, "--jobs", str(os.cpu_count()), *words]
     process = subprocess.Popen(command, preexec_fn=die_with_parent)
     while True:
