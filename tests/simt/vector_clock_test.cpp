@@ -4,8 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <random>
+
+namespace {
+size_t made = 0, freed = 0;  // by new
+}  // namespace
+
+void* operator new(size_t bytes) {
+  ++made;
+  if (void* p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept {
+  freed += p != nullptr;
+  std::free(p);
+}
+void operator delete(void* p, size_t) noexcept { operator delete(p); }
 
 namespace warpcheck::self::emulated {
 namespace {
@@ -114,6 +131,31 @@ TEST(vector_clock, is_one_of_the_two_that_contains_the_other) {
   both.join(vector_clock::thread_key(7 << 11 | 7), 6);
   EXPECT_FALSE(both.is(large));
   EXPECT_EQ(large.below(vector_clock::thread_key(7 << 11 | 7)), 5u);
+}
+
+TEST(vector_clock, shares_a_leaf_that_has_all) {
+  vector_clock small, large;
+  small.join(vector_clock::thread_key(1), 5);
+  large.join(vector_clock::thread_key(1), 6);
+  small.join(large);
+  EXPECT_TRUE(small.is(large));
+}
+
+TEST(vector_clock, changes_its_own_nodes_and_frees_them) {
+  const size_t before = made - freed;
+  {
+    vector_clock c;
+    for (uint32_t i = 0; i < 1000; ++i) c.join(vector_clock::thread_key(i << 11 | i), 5);
+    const size_t nodes = made - freed - before;
+    const size_t begin = made;
+    for (uint32_t i = 0; i < 1000; ++i) c.join(vector_clock::thread_key(i << 11 | i), 6);
+    EXPECT_EQ(made - begin, 1000u);  // the leaf that is joined
+    EXPECT_EQ(made - freed - before, nodes);
+    const vector_clock copy = c;
+    c.join(vector_clock::thread_key(7 << 11 | 7), 7);  // along the way to the leaf
+    EXPECT_LT(made - freed - before, nodes + 20);
+  }
+  EXPECT_EQ(made - freed, before);
 }
 
 }  // namespace
