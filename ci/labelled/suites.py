@@ -217,7 +217,7 @@ ONE_REDUCTION = "a block reduces once, so the missing barrier orders nothing: th
 SAME_VALUE = "threads write the same value, which is reported as benign"
 JUDGED = {
     "hirace": {
-        r"boundsBug": ("false", "threads past the graph read another buffer, which others write: a real race"),
+        r"neighbors_boundsBug": ("false", "threads past the graph read a loop's end in another buffer: a real race"),
     },
     "scor": {r"^norace_inter(warp|block|warp-block)_(blk)?fence": ("false", NO_ACQUIRE)},
     "gpuverify": {
