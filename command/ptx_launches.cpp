@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,16 +10,18 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <span>
+#include <utility>
 
 #include "command/candidates/toolchain.hpp"
 #include "properties/engine/error.hpp"
-#include "properties/engine/processes/run_folder.hpp"
 #include "reference/numerics/float_value.hpp"
 
 namespace warpcheck::cli {
 namespace {
 
+using engine::environment_error;
 using engine::npy_array;
 using engine::usage_error;
 
@@ -62,7 +65,7 @@ std::optional<npy_array> unwritten_array(const std::string& text) {
   a.rows = 1;
   for (const std::string& one : split_ptx(std::string_view(text).substr(open + 1, text.size() - open - 2), ',')) {
     const std::optional<int64_t> extent = number_of<int64_t>(one);
-    if (!extent || *extent < 1 || *extent > int64_t{1} << 32) return std::nullopt;
+    if (!extent || *extent < 1 || *extent > int64_t{1} << 40) return std::nullopt;
     if (!a.shape.empty()) a.rows *= a.shape.back();
     a.shape.push_back(*extent);
   }
@@ -164,10 +167,6 @@ void check_block(const ptx_function& kernel, const std::array<unsigned, 3>& bloc
                                   kernel.name, threads(block), threads(kernel.largest_block)));
 }
 
-std::string temporary_name(const std::string& name, const char* what) {
-  return fmt::format("{}/warpcheck.{}.{}.{}", engine::temporary_folder(), getpid(), name, what);
-}
-
 uint64_t bits_at(std::span<const std::byte> bytes, size_t element, size_t size) {
   uint64_t bits = 0;
   std::memcpy(&bits, bytes.data() + element * size, size);
@@ -178,6 +177,16 @@ std::string shown_bits(dtype type, uint64_t bits) {
 }
 
 }  // namespace
+
+memory_file::memory_file(const std::string& name)
+    : descriptor_(memfd_create(name.c_str(), MFD_CLOEXEC)),
+      path_(fmt::format("/proc/{}/fd/{}", getpid(), descriptor_)) {
+  if (descriptor_ < 0) throw environment_error(fmt::format("memory file '{}': {}", name, std::strerror(errno)));
+}
+memory_file::~memory_file() { close(descriptor_); }
+void memory_file::clear() const {
+  if (ftruncate(descriptor_, 0) != 0) throw environment_error(fmt::format("{}: {}", path_, std::strerror(errno)));
+}
 
 ptx_launches::ptx_launches(const run_emulated_options& o, const ptx_module& module) {
   if (o.launches.empty())
@@ -202,9 +211,11 @@ ptx_launches::ptx_launches(const run_emulated_options& o, const ptx_module& modu
                                     fmt::join(a.expected->shape, ","), name, fmt::join(a.content.shape, ",")));
   }
   for (device_array& a : arrays_) {
+    if (!a.raw_file.empty() && !a.written_to.empty())
+      arguments_.insert(arguments_.end(), {"write", a.name, std::exchange(a.written_to, "")});
     if (a.written_to.empty() && !a.expected) continue;
-    a.after = std::make_unique<removed_file>(temporary_name(a.name, "after"));
-    arguments_.insert(arguments_.end(), {"write", a.name, a.after->path});
+    a.after = std::make_unique<memory_file>(a.name + ".after");
+    arguments_.insert(arguments_.end(), {"write", a.name, a.after->path()});
   }
 }
 
@@ -218,13 +229,20 @@ void ptx_launches::add_array(const std::string& option) {
   device_array a;
   a.name = name;
   std::string path;
-  if (std::optional<npy_array> unwritten = unwritten_array(value)) {
+  const size_t at = std::min(value.find("]@"), value.size() - 1);
+  if (std::optional<npy_array> unwritten = unwritten_array(value.substr(0, at + 1))) {
     a.content = std::move(*unwritten);
+    path = a.raw_file = value.substr(std::min(at + 2, value.size()));
+    if (!path.empty() && !std::filesystem::exists(path))
+      throw usage_error(fmt::format("array: file '{}' not found", path));
   } else {
     a.content = engine::read_npy(value, k_array_types);
-    a.before = std::make_unique<removed_file>(temporary_name(name, "before"));
-    path = a.before->path;
-    write_file(path, std::string(reinterpret_cast<const char*>(a.content.bytes.data()), a.content.bytes.size()));
+    a.before = std::make_unique<memory_file>(name + ".before");
+    path = a.before->path();
+    std::ofstream out(path, std::ios::binary);
+    out.write(reinterpret_cast<const char*>(a.content.bytes.data()), std::ssize(a.content.bytes));
+    if (!out.flush())
+      throw environment_error(fmt::format("array '{}': no memory for its {} bytes", name, a.content.bytes.size()));
   }
   arguments_.insert(arguments_.end(),
                     {"array", name, std::to_string(elements_of(a.content) * size_of(a.content.type)), path});
@@ -279,9 +297,7 @@ ptx_launches::device_array& ptx_launches::find(const std::string& option, const 
 }
 
 std::vector<std::byte> ptx_launches::bytes_after(const device_array& a) const {
-  std::error_code missing;
-  if (!std::filesystem::exists(a.after->path, missing)) return {};
-  const std::string text = read_text(a.after->path);
+  const std::string text = read_text(a.after->path());
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -291,8 +307,7 @@ std::vector<std::string> ptx_launches::differences() const {
   for (const device_array& a : arrays_) {
     if (!a.expected) continue;
     const std::vector<std::byte> bytes = bytes_after(a);
-    std::error_code ignored;
-    std::filesystem::remove(a.after->path, ignored);  // the next run makes a new one
+    a.after->clear();  // a later run that is stopped leaves nothing
     const size_t size = size_of(a.content.type);
     size_t count = 0, first = 0;
     for (size_t k = 0; size * k < bytes.size(); ++k) {

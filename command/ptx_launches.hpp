@@ -14,6 +14,21 @@
 
 namespace warpcheck::cli {
 
+// A file in memory. Its path is valid in this process and its children; nothing of it remains, even if they are killed.
+class memory_file {
+ public:
+  explicit memory_file(const std::string& name);
+  memory_file(const memory_file&) = delete;
+  memory_file& operator=(const memory_file&) = delete;
+  ~memory_file();
+  const std::string& path() const { return path_; }
+  void clear() const;
+
+ private:
+  int descriptor_;
+  std::string path_;
+};
+
 class ptx_launches {
  public:
   // Throws usage_error for options that do not fit the module.
@@ -30,7 +45,8 @@ class ptx_launches {
   struct device_array {
     std::string name;
     engine::npy_array content;  // without bytes: not yet written
-    std::unique_ptr<removed_file> before, after;
+    std::unique_ptr<memory_file> before, after;
+    std::string raw_file;  // bytes without a header, written back as such; its holes are not yet written
     std::string written_to;
     std::optional<engine::npy_array> expected;
     std::string expected_name;

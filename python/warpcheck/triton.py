@@ -11,8 +11,9 @@ A launch that shows a hazard under one of the schedules raises KernelHazard; one
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import tempfile
+import os
 from typing import Any, Sequence
 
 import numpy
@@ -36,6 +37,10 @@ class array:  # noqa: N801, a function to its users
         return self.values.ctypes.data
 
 
+MOST_BYTES = 256 << 20  # that a launch copies to the emulated device and back
+_PAGE = 4096
+
+
 def _memory(argument: Any) -> tuple[int, int]:
     """Begin and end of the memory that a pointer may reach: a tensor's storage, an array's bytes."""
     if isinstance(argument, array):
@@ -52,6 +57,64 @@ def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         elif begin < end:
             merged.append((begin, end))
     return merged
+
+
+def _runs_of_elements(argument: Any) -> tuple[numpy.ndarray, int]:
+    """Addresses at which contiguous elements of an argument begin, and how many bytes each run of them has."""
+    view = argument.values if isinstance(argument, array) else argument
+    size = view.itemsize
+    strides = view.strides if isinstance(view, numpy.ndarray) else [size * s for s in view.stride()]
+    places, run = numpy.array([argument.data_ptr()]), size
+    for extent, stride in sorted(zip(view.shape, strides), key=lambda d: abs(d[1])):
+        if stride == run and len(places) == 1:
+            run *= extent
+        elif places.size * extent > MOST_BYTES // size:
+            raise NotImplementedError(f"an array of {view.shape}: more than {MOST_BYTES} bytes on the emulated device")
+        else:
+            places = numpy.add.outer(places, numpy.arange(extent) * stride).reshape(-1)
+    return places, run
+
+
+def _parts(begin: int, end: int, arguments: list[Any]) -> list[tuple[int, int]]:
+    """What of a memory is copied, as offsets: all, or of a large one the pages that have elements of an argument."""
+    if end - begin <= MOST_BYTES:
+        return [(0, end - begin)]
+    pages: set[tuple[int, int]] = set()
+    for argument in arguments:
+        places, run = _runs_of_elements(argument)
+        inside = places[(begin <= places) & (places < end)] - begin
+        first, last = inside // _PAGE * _PAGE, numpy.minimum(-(-(inside + run) // _PAGE) * _PAGE, end - begin)
+        pages |= set(map(tuple, numpy.unique(numpy.stack([first, last], axis=1), axis=0).tolist()))
+    return _merged(list(pages))
+
+
+def _bytes(address: int, count: int) -> memoryview:
+    return memoryview((ctypes.c_uint8 * count).from_address(address)).cast("B")
+
+
+class _File:
+    """A file in memory that the command opens by its path. It ends with this process, even if that is killed."""
+
+    def __init__(self, name: str):
+        self.descriptor = os.memfd_create(name)
+        self.path = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+
+    def write(self, offset: int, content: Any) -> None:
+        content = memoryview(content)
+        while content:
+            done = os.pwrite(self.descriptor, content, offset)
+            content, offset = content[done:], offset + done
+
+    def read(self, offset: int, into: Any) -> None:
+        into = memoryview(into)
+        while into:
+            done = os.preadv(self.descriptor, [into], offset)
+            if done == 0:
+                raise WarpcheckError("the emulated device returned fewer bytes than it was given")
+            into, offset = into[done:], offset + done
+
+    def close(self) -> None:
+        os.close(self.descriptor)
 
 
 class _Launcher:
@@ -78,12 +141,22 @@ class _Launcher:
         blocks = x * self.metadata.num_ctas, y, z
         if 0 in blocks:
             return
-        with tempfile.TemporaryDirectory(prefix="warpcheck") as folder:
+        parts = [_parts(begin, end, pointers) for begin, end in ranges]
+        total = sum(b - a for one in parts for a, b in one)
+        if total > MOST_BYTES:
+            raise NotImplementedError(
+                f"arrays: a launch of {self.metadata.name} would copy {total} bytes to the emulated device, at most "
+                f"{MOST_BYTES} are allowed")
+        with contextlib.ExitStack() as files:
             more = []
+            after = []
             for k, (begin, end) in enumerate(ranges):
-                content = (ctypes.c_uint8 * (end - begin)).from_address(begin)
-                numpy.save(f"{folder}/a{k}.npy", numpy.frombuffer(content, dtype=numpy.uint8))
-                more += ["--array", f"a{k}={folder}/a{k}.npy", "--write", f"a{k}={folder}/out{k}.npy"]
+                before = files.enter_context(contextlib.closing(_File("before")))
+                after.append(files.enter_context(contextlib.closing(_File("after"))))
+                os.ftruncate(before.descriptor, end - begin)
+                for a, b in parts[k]:
+                    before.write(a, _bytes(begin + a, b - a))
+                more += ["--array", f"a{k}=u8[{end - begin}]@{before.path}", "--write", f"a{k}={after[k].path}"]
             words = [self._word(t, a, ranges) for t, a in given]
             for name in ("global_scratch", "profile_scratch"):
                 size = getattr(self.metadata, f"{name}_size", 0) * blocks[0] * y * z
@@ -95,9 +168,9 @@ class _Launcher:
             report = run_emulated(self.ptx, more=more)
             if not report.passed:
                 raise KernelHazard("\n".join(h.text for h in report.hazards) or report.output)
-            for k, (begin, end) in enumerate(ranges):
-                out = numpy.load(f"{folder}/out{k}.npy")
-                ctypes.memmove(begin, out.ctypes.data, end - begin)
+            for (begin, _), written, copied in zip(ranges, after, parts):
+                for a, b in copied:
+                    written.read(a, _bytes(begin + a, b - a))
 
     @staticmethod
     def _word(kind: str, argument: Any, ranges: list[tuple[int, int]]) -> str:

@@ -2,9 +2,13 @@
 // functions of CUDA's device library, and main().
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simt/import/ptx.hpp"
@@ -100,19 +104,36 @@ class launches {
     return dim3(x, y, z);
   }
 
-  // array NAME BYTES FILE; without a file nobody has written it
+  // array NAME BYTES FILE; without a file, and where the file has holes, nobody has written it
   void array() {
     buffer& b = arrays_[next()];
     b.bytes = std::stoull(next());
     const std::string path = next();
     // A report names the array by its place among these options.
     cudaMalloc(&b.data, b.bytes, {"--array", static_cast<unsigned>(arrays_.size())});
+    b.written = {{0, b.bytes}};
     if (path.empty()) return;
-    std::vector<char> content(b.bytes);
-    FILE* const file = fopen(path.c_str(), "rb");
-    if (file == nullptr || fread(content.data(), 1, b.bytes, file) != b.bytes) std::abort();
-    fclose(file);
-    cudaMemcpy(b.data, content.data(), b.bytes, cudaMemcpyHostToDevice);
+    b.written.clear();
+    const int file = open(path.c_str(), O_RDONLY);
+    if (file < 0) std::abort();
+    std::vector<char> content;
+    for (off_t begin = 0, end = 0; (begin = lseek(file, end, SEEK_DATA)) >= 0;) {
+      end = lseek(file, begin, SEEK_HOLE);
+      content.resize(static_cast<size_t>(end - begin));
+      all_of(content, begin, [&](char* to, size_t bytes, off_t at) { return pread(file, to, bytes, at); });
+      cudaMemcpy(static_cast<char*>(b.data) + begin, content.data(), content.size(), cudaMemcpyHostToDevice);
+      b.written.push_back({static_cast<size_t>(begin), content.size()});
+    }
+    close(file);
+  }
+
+  template <class Move>
+  static void all_of(std::vector<char>& content, off_t at, Move move) {
+    for (size_t done = 0; done < content.size();) {
+      const ssize_t moved = move(content.data() + done, content.size() - done, at + static_cast<off_t>(done));
+      if (moved <= 0) std::abort();
+      done += static_cast<size_t>(moved);
+    }
   }
 
   // launch KERNEL GRID BLOCK SHARED BYTES then pairs of an offset and @NAME+BYTES or hexadecimal bytes, then "end"
@@ -139,19 +160,26 @@ class launches {
     cudaDeviceSynchronize();
   }
 
-  // write NAME FILE
+  // write NAME FILE; a file with contents is that of an earlier run
   void write() {
     const buffer& b = arrays_[next()];
-    std::vector<char> content(b.bytes);
-    cudaMemcpy(content.data(), b.data, b.bytes, cudaMemcpyDeviceToHost);
-    FILE* const file = fopen(next().c_str(), "wb");
-    if (file == nullptr || fwrite(content.data(), 1, b.bytes, file) != b.bytes) std::abort();
-    fclose(file);
+    const int file = open(next().c_str(), O_RDWR | O_CREAT, 0666);
+    if (file < 0) std::abort();
+    std::vector<char> content;
+    if (lseek(file, 0, SEEK_END) == 0)
+      for (const auto& [begin, bytes] : b.written) {
+        content.resize(bytes);
+        cudaMemcpy(content.data(), static_cast<const char*>(b.data) + begin, bytes, cudaMemcpyDeviceToHost);
+        all_of(content, static_cast<off_t>(begin),
+               [&](const char* from, size_t count, off_t at) { return pwrite(file, from, count, at); });
+      }
+    close(file);
   }
 
   struct buffer {
     void* data = nullptr;
     size_t bytes = 0;
+    std::vector<std::pair<size_t, size_t>> written;  // by the host: from which byte on, how many
   };
   const kernel* kernels_;
   char** words_;
