@@ -128,6 +128,12 @@ class scratch_folder {
   fs::path path_;
 };
 
+// True from g++ 12 on, which has -ftrivial-auto-var-init. The version: "g++ (Debian 12.2.0-14) 12.2.0" and more lines.
+bool has_patterns(const std::string& version) {
+  const std::string first_line = version.substr(0, version.find('\n'));
+  return std::atoi(first_line.c_str() + first_line.rfind(' ') + 1) >= 12;
+}
+
 }  // namespace
 
 bool is_c_source(std::string_view file) { return file.ends_with(".c"); }
@@ -255,6 +261,7 @@ toolchain toolchain::load(const std::string& asked) {
   require_file(t.objcopy_, "objcopy", "; install the package binutils");
   const std::string compiler_version = run_command({t.compiler_, "--version"}).output;
   t.is_clang_ = compiler_version.find("clang") != std::string::npos;
+  t.fills_locals_ = !t.is_clang_ && has_patterns(compiler_version);
   parts += compiler_version;
   t.fingerprint_ = engine::sha256_hex(parts);
   return t;

@@ -51,8 +51,9 @@ class toolchain {
   const std::string& ninja() const { return ninja_; }  // empty if the build was not made with Ninja
   const std::string& ctest() const { return ctest_; }
   const std::string& objcopy() const { return objcopy_; }
-  bool is_clang() const { return is_clang_; }    // the compiler of emulated kernels
-  bool installed() const { return installed_; }  // without sources, tests and build folder
+  bool is_clang() const { return is_clang_; }          // the compiler of emulated kernels
+  bool fills_locals() const { return fills_locals_; }  // it has -ftrivial-auto-var-init with g++'s pattern
+  bool installed() const { return installed_; }        // without sources, tests and build folder
   // Returns the folder of compiled libraries: that of the executable, or, for an installation, a folder of this user.
   const std::string& build_folder() const { return build_folder_; }
 
@@ -76,7 +77,7 @@ class toolchain {
   std::string compiler_, launcher_, objcopy_, ninja_, ctest_, root_, version_, build_folder_, fingerprint_;
   std::map<std::string, flavour> flavours_;
   std::vector<std::string> batch_invariant_;  // operators whose kernels state batch-invariant
-  bool installed_ = false, is_clang_ = false;
+  bool installed_ = false, is_clang_ = false, fills_locals_ = false;
   std::string nvcc_;  // empty if the build has no CUDA kernels
   std::vector<std::string> cuda_includes_;
 };

@@ -108,9 +108,12 @@ bool includes_thrust(std::string_view preprocessed) {
 // If the detector or the trace is called at each access, less optimisation and line tables alone halve the time to
 // compile and do not slow the program. Small functions are inlined: a report names the lines of all functions into
 // which an access was inlined. The flavour plain keeps -O2, because it judges many cases.
-std::vector<std::string> effort_options(const import_request& r) {
-  if (r.flavour == "race" || r.traced) return {"-O1", "-g1", "-finline-small-functions"};
-  return {};
+std::vector<std::string> effort_options(const toolchain& tools, const import_request& r) {
+  if (r.flavour != "race" && !r.traced) return {};
+  std::vector<std::string> options = {"-O1", "-g1", "-finline-small-functions"};
+  // Local variables that nobody writes have the same value in each run, which wgmma recognises.
+  if (tools.fills_locals()) options.push_back("-ftrivial-auto-var-init=pattern");
+  return options;
 }
 
 // Options by which the compiler calls the functions of import/trace_hooks.hpp.
@@ -261,7 +264,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
 
   std::string all;
   for (const imported_source& s : sources) all += s.text;
-  const std::vector<std::string> effort = effort_options(r);
+  const std::vector<std::string> effort = effort_options(tools, r);
   const std::string built_as =
       fmt::format("{}{}{}{}", r.flavour, r.traced ? "+trace" : "", r.standard, fmt::join(effort, ""));
   const std::string stem = engine::sha256_hex(tools.fingerprint() + built_as + all).substr(0, 32);

@@ -9,6 +9,8 @@ inline namespace emu {
 
 // The content of accumulators in flight: as f32 a signalling NaN, whose lower bits arithmetic passes on.
 inline constexpr uint32_t k_in_flight = 0x7fa5c35a;
+// The content of registers that nobody wrote: of local variables by g++'s -ftrivial-auto-var-init=pattern.
+inline constexpr uint32_t k_unwritten = 0xfefefefe;
 
 #ifdef SIMT_FLAVOUR_RACE
 void registers_taken(thread& t, const uint32_t* d, size_t count, const void* pc);

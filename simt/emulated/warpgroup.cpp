@@ -275,6 +275,15 @@ void check_call(const thread& t, const thread_products& mine, bool has_a_registe
   }
 }
 
+// Accumulators that a product adds to, and that hold what a local variable does which nobody wrote.
+void check_written(const thread& t, const uint32_t* d, size_t count) {
+  if (!std::all_of(d, d + count, [](uint32_t bits) { return bits == k_unwritten; })) return;
+  fail("uninitialized", [&] {
+    return "accumulators of wgmma of " + describe(t) + " at " + describe(t.site) +
+           " are registers that nobody has written, and it adds to them";
+  });
+}
+
 // A product as its first thread calls it; one that goes on with a sum shares it.
 warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_descriptor a, matrix_descriptor b,
                         bool accumulate, const call_site& site, local_shared_ptr<product_sum> sum) {
@@ -380,6 +389,7 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
   auto* const d = static_cast<uint32_t*>(accumulators);
   auto pending = std::find_if(mine.in_flight.begin(), mine.in_flight.end(), [&](const auto& h) { return h.d == d; });
   const bool is_new = pending == mine.in_flight.end();
+  if (is_new && accumulate) check_written(self, d, shape.registers());
   if (is_new) registers_taken(self, d, shape.registers(), SIMT_PC);
   const uint64_t number = mine.issued++ - w.computed;
   if (number == w.products.size())

@@ -156,4 +156,10 @@ TEST(Products, AreDoneForAWarpgroupWhenOneOfItsThreadsHasWaited) {
   EXPECT_TRUE(slip.has("race: ")) << slip.output;
 }
 
+TEST(Products, AddToAccumulatorsThatSomebodyWrote) {
+  const result slip = run("hopper.cu --no-trace --schedule fair -D NO_ZERO -- products");
+  EXPECT_EQ(slip.status, 1) << slip.output;
+  EXPECT_TRUE(slip.has("uninitialized: accumulators of wgmma of block (0,0,0) thread ")) << slip.output;
+}
+
 }  // namespace

@@ -180,7 +180,11 @@ __global__ void refill(const __nv_bfloat16* next, float* out) {
   }
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
+#ifdef NO_ZERO
+  float d[4];
+#else
   float d[4] = {};
+#endif
   for (int turn = 0; turn < 2; ++turn) {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
