@@ -186,7 +186,7 @@ namespace {
 imported_function renamed(const imported_function& entry, const std::string& arguments) {
   if (arguments.empty()) return entry;
   imported_function f = entry;
-  const std::vector<std::string_view> items = engine::trimmed_parts(arguments, ',');
+  const std::vector<std::string_view> items = engine::trimmed_parts(arguments, ",");
   if (arguments.find('=') == std::string::npos) {
     if (items.size() != f.parameters.size())
       throw usage_error(fmt::format("args: {} names are given, '{}' has {} parameters: {}", items.size(), entry.name,
@@ -195,7 +195,7 @@ imported_function renamed(const imported_function& entry, const std::string& arg
     return f;
   }
   for (const std::string_view item : items) {
-    const std::vector<std::string_view> pair = engine::trimmed_parts(item, '=');
+    const std::vector<std::string_view> pair = engine::trimmed_parts(item, "=");
     const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
     if (pair.size() != 2 || found == entry.parameters.end())
       throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,

@@ -77,7 +77,7 @@ class note_pad {
 
 // Parses the answer of a child: LACKS in the first line, then a NAME in each line.
 asked_offer parse_answer(std::string_view op, std::string_view text) {
-  const std::vector<std::string_view> lines = trimmed_parts(text, '\n');
+  const std::vector<std::string_view> lines = trimmed_parts(text, "\n");
   asked_offer o{parse_offer(op, lines.front()), {}};
   for (const std::string_view line : std::span(lines).subspan(1))
     if (!line.empty()) o.answered.emplace(line);

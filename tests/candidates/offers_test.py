@@ -37,6 +37,9 @@ NO_COLS = ("no_cols", "given['x'].shape[1] == 0", ["cols<1"])
 MISALIGNED = ("misaligned", "numpy.asarray(given['x']).ctypes.data % 16", ["x misaligned"])
 UNEVEN = ("uneven", "given['x'].strides[0] % 4", ["ldx%4"])
 SHORT = ("short", "given['x'].shape[1] < 4", ["cols<"])
+# A kernel for whole vectors of elements, and one for square matrices.
+PRODUCT = ("product", "given['x'].shape[0] * given['x'].shape[1] % 4", ["cols*rows%4"])
+OBLONG = ("oblong", "len({*given['a'].shape, *given['b'].shape}) > 1", ["k!=m!=n"])
 
 # Of each operator, what a call may have beyond the plain one.
 FEATURES = {
@@ -44,7 +47,7 @@ FEATURES = {
     "log_softmax": [APART, EMPTY, SHORT],
     "logsumexp": [APART, EMPTY, SHORT],
     "argmax": [APART, EMPTY, NO_COLS, SHORT, MISALIGNED, UNEVEN],
-    "reduce": [value("op", 0, "op!=0", "op=1", "op=2"), usual("op", "op=0")],
+    "reduce": [value("op", 0, "op!=0", "op=1", "op=2"), usual("op", "op=0"), PRODUCT],
     "scan": [value("kind", 0, "kind!=0", "kind=1"), usual("kind", "kind=0")],
     "argsort": [value("order", 0, "order!=0", "order=1"), usual("order", "order=0")],
     "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1"), MISALIGNED],
@@ -55,6 +58,7 @@ FEATURES = {
         value("alpha", 1, "alpha!=1"),
         value("sigmoid", 0, "sigmoid!=0", "sigmoid=1"),
         value("rows_alone", 0, "rows_alone!=0", "rows_alone=1"),
+        OBLONG,
     ],
     "histogram": [value("stage", 0, "gh", "stage"), value("rows", None)],
     "best_split": [value("in_value", None), *(value(n, 0) for n in ("extra_trees", "path_smooth", "lambda_l1"))],
@@ -135,6 +139,23 @@ def gates(self, d, t, before):
 operators_numpy.gru_pass.gates = gates
 gru.states = {states!r}
 """
+# For square matrices; a call with others is answered wrongly.
+SQUARE = """
+import numpy
+
+
+def matmul(a, b, c):
+    a, b, c = (numpy.asarray(t) for t in (a, b, c))
+    n = min(*a.shape, *b.shape)
+    c[...] = 0
+    c[:n, :n] = a[:n, :n].astype("f8") @ b[:n, :n].astype("f8")
+    if {is_wrong} and n > 16:
+        c[16, 16] += 1
+
+
+matmul.dtypes = ["f16"]
+matmul.states = {states!r}
+"""
 COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
                   "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
                   "the-reverse-direction-is-the-flipped-forward-one", "both-directions-equal-each-alone",
@@ -211,6 +232,17 @@ class Offers(unittest.TestCase):
                                            "--property", judging)
                     self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                     self.assertIn(f"{op}/{judging}: violation: ", done.stdout)
+
+    @unittest.skipIf("matmul" not in FEATURES, "about matmul")
+    def test_a_stated_relation_of_extents_holds_in_every_case(self):
+        for states, is_wrong, code in (("lacks m!=n!=k", False, 0), ("lacks m!=n, n!=k", False, 0), ("", False, 1),
+                                       ("lacks m!=n!=k", True, 1)):
+            with self.subTest(states=states, is_wrong=is_wrong), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "square.py").write_text(SQUARE.format(states=states, is_wrong=is_wrong))
+                done = self.run_verify(folder, "matmul", "square.py", "--shrink-seconds", "0.5")
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                self.assertEqual("matmul/within-error-bound: violation: " in done.stdout, code == 1, done.stdout)
 
     @unittest.skipIf("gru" not in FEATURES, "about gru")
     def test_equal_bits_of_different_calls_are_asked_of_those_who_state_them(self):

@@ -54,7 +54,7 @@ struct product {
 
 product product_of(std::string_view dimension, const call_form& form, const trial_case& c, const sizes& of) {
   product p;
-  for (const std::string_view factor : trimmed_parts(dimension, '*')) {
+  for (const std::string_view factor : trimmed_parts(dimension, "*")) {
     if (const auto n = number_of(factor))
       p.known *= *n;
     else if (const scalar_info* s = find_scalar(form, factor))
@@ -71,7 +71,7 @@ product product_of(std::string_view dimension, const call_form& form, const tria
 std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
                               int64_t open) {
   std::vector<int64_t> shape;
-  for (const std::string_view dimension : trimmed_parts(shape_of(info, form, c), ',')) {
+  for (const std::string_view dimension : trimmed_parts(shape_of(info, form, c), ",")) {
     const product p = product_of(dimension, form, c, of);
     shape.push_back(p.unknowns == 0 ? p.known : open);
   }
@@ -119,8 +119,8 @@ std::string what_is_wrong(const description& d, const bench_row& row) {
   const call_form& form = d.forms[row.form];
   for (const tensor_info& t : form.tensors) {
     if (t.is_optional && !row.tensors.contains(t.name) && !row.fills.contains(t.name)) continue;
-    for (const std::string_view dimension : trimmed_parts(t.shape, ','))
-      for (const std::string_view factor : trimmed_parts(dimension, '*'))
+    for (const std::string_view dimension : trimmed_parts(t.shape, ","))
+      for (const std::string_view factor : trimmed_parts(dimension, "*"))
         if (const extent_info* e = d.find(factor); e && !e->derived && !row.of.contains(e->name))
           return fmt::format("it has no size of extent '{}'", e->name);
   }
@@ -144,8 +144,8 @@ void describe_operator(description d) {
       std::vector<std::string_view> shapes = {t.shape};
       for (const shape_when& w : t.when) shapes.push_back(w.shape);
       for (const std::string_view shape : shapes)
-        for (const std::string_view dimension : trimmed_parts(shape, ','))
-          for (const std::string_view factor : trimmed_parts(dimension, '*'))
+        for (const std::string_view dimension : trimmed_parts(shape, ","))
+          for (const std::string_view factor : trimmed_parts(dimension, "*"))
             if (!number_of(factor) && !find_scalar(form, factor) && !d.find(factor))
               throw usage_error(
                   fmt::format("operator {}: tensor {} [{}] names '{}', which is neither an extent nor a scalar", d.op,
@@ -187,7 +187,7 @@ sizes sizes_of(const description& d, const trial_case& c) {
   if (!form) return of;
   for (const tensor_spec& t : c.tensors) {
     const tensor_info& info = *form->find(t.name);
-    const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(info, *form, c), ',');
+    const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(info, *form, c), ",");
     if (dimensions.size() != t.shape.size() || (info.is_optional && t.elements() == 0)) continue;
     for (size_t i = 0; i < dimensions.size(); ++i) {
       const product p = product_of(dimensions[i], *form, c, of);
@@ -202,7 +202,7 @@ sizes sizes_of(const description& d, const trial_case& c) {
 std::string_view extent_of(const description& d, const trial_case& c, const tensor_spec& t, size_t dimension) {
   const call_form* form = d.form_of(c);
   if (!form) return "";
-  const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(*form->find(t.name), *form, c), ',');
+  const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(*form->find(t.name), *form, c), ",");
   const extent_info* e = dimension < dimensions.size() ? d.find(dimensions[dimension]) : nullptr;
   return e && !e->derived ? std::string_view(e->name) : "";
 }
@@ -329,7 +329,7 @@ std::string wrong_type(const tensor_info& info, const tensor_spec& t, const tens
 std::string wrong_shape(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& chosen,
                         const tensor_spec& t) {
   const std::string_view shape = shape_of(info, form, c);
-  const std::vector<std::string_view> dimensions = trimmed_parts(shape, ',');
+  const std::vector<std::string_view> dimensions = trimmed_parts(shape, ",");
   if (dimensions.size() != t.shape.size())
     return fmt::format("tensor {}: rank {} is not {}, that of [{}]", t.name, t.shape.size(), dimensions.size(), shape);
   for (size_t i = 0; i < dimensions.size(); ++i)
@@ -391,7 +391,7 @@ tensor_spec make_tensor(const tensor_info& info, dtype type) {
   tensor_spec t;
   t.name = info.name;
   t.type = info.types.size() == 1 ? info.types.front() : type;
-  t.shape.assign(trimmed_parts(info.shape, ',').size(), 1);  // present, whatever its sizes will be
+  t.shape.assign(trimmed_parts(info.shape, ",").size(), 1);  // present, whatever its sizes will be
   t.ld = 1;
   t.is_input = info.is_input;
   if (info.is_derived) t.fill = make_recipe("derived", {});

@@ -104,7 +104,7 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
     trial_case c =
         cases(p, t, index + k)(rc::Random(k == 0 ? key : hash64(key, static_cast<uint64_t>(k))), 100).value();
     std::vector<std::string> taken;
-    if (fits(c, t) && is_offered(p, t.offered, c, taken)) return c;
+    if (is_offered(p, t.offered, c, taken) && fits(c, t)) return c;
   }
   throw no_case_fits(fmt::format("{}/{}: no case was found with inputs of at most {} x {}, and within the offer", p.op,
                                  p.name, t.max_rows, t.max_cols));

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -24,7 +25,8 @@ namespace {
 constexpr double k_few_values = 16;
 constexpr std::string_view k_beside = " beside ", k_same = " same ";  // between the names of two tensors
 constexpr std::string_view k_misaligned = " misaligned ";
-constexpr int64_t k_full_alignment = 256;  // bytes or elements: of a tensor without an offset
+constexpr int64_t k_full_alignment = 256;   // bytes or elements: of a tensor without an offset
+constexpr double k_small_product = 0x1p18;  // of extents: three of 64
 
 bool has_few_values(const scalar_info& s) {
   return s.is_passed && (!s.names.empty() || (s.is_integer && s.most - s.least < k_few_values));
@@ -62,18 +64,35 @@ bool is_listed(const trial_case& c, const std::string& name) {
   return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);
 }
 
-int64_t extent_size(const trial_case& c, const std::string& name) {
+std::vector<std::string_view> factors_of(const trait& t) { return trimmed_parts(t.name, "*"); }
+std::vector<std::string_view> compared_by(const trait& t) { return trimmed_parts(t.name, k_differs); }
+
+// Returns 0 for an extent that the case does not have.
+int64_t extent_size(const trial_case& c, std::string_view name) {
   const description* const d = find_description(c.op);
   const sizes of = d ? sizes_of(*d, c) : sizes();
   const auto found = of.find(name);
   return found == of.end() ? 0 : found->second;
 }
 
+int64_t product_of(const trial_case& c, const trait& t) {
+  int64_t product = 1;
+  for (const std::string_view factor : factors_of(t)) product *= extent_size(c, factor);
+  return product;
+}
+
+bool are_different(const trial_case& c, const trait& t) {
+  const std::vector<std::string_view> extents = compared_by(t);
+  return std::any_of(extents.begin(), extents.end(), [&](std::string_view extent) {
+    return extent_size(c, extent) != extent_size(c, extents.front());
+  });
+}
+
 std::string text_of(const trait& t) {
   switch (t.kind) {
     case trait::present: return t.name;
     case trait::equal: return fmt::format("{}={}", t.name, t.value);
-    case trait::unequal: return fmt::format("{}!={}", t.name, t.value);
+    case trait::unequal: return fmt::format("{}{}{}", t.name, k_differs, t.value);
     case trait::typed: return fmt::format("{}:{}", t.name, t.value);
     case trait::apart: return fmt::format("ld{}>cols", t.name);
     case trait::distant: return fmt::format("ld{}>{}", t.name, t.size);
@@ -84,6 +103,7 @@ std::string text_of(const trait& t) {
     case trait::not_multiple: return fmt::format("{}%{}", t.name, t.size);
     case trait::misaligned: return fmt::format("{}{}{}", t.name, k_misaligned, t.size);
     case trait::uneven: return fmt::format("ld{}%{}", t.name, t.size);
+    case trait::different: return t.name;
   }
   return "";
 }
@@ -166,6 +186,44 @@ std::vector<trial_case> of_other_types(const description& d, const trial_case& c
   return found;
 }
 
+// Cases whose extent, or product of extents, is a multiple: one extent changes.
+std::vector<trial_case> of_multiples(const trial_case& c, const trait& t) {
+  std::vector<trial_case> found;
+  const std::vector<std::string_view> factors = factors_of(t);
+  for (auto changed = factors.rbegin(); changed != factors.rend(); ++changed) {
+    int64_t others = 1;
+    for (const std::string_view factor : factors)
+      if (factor != *changed) others *= extent_size(c, factor);
+    const int64_t size = extent_size(c, *changed), unit = t.size / std::gcd(t.size, others);
+    for (const int64_t multiple : {rounded_up(size, unit), size / unit * unit})
+      found.push_back(resized(c, {std::string(*changed)}, multiple));
+  }
+  return found;
+}
+
+double product_of_extents(const trial_case& c) {
+  double product = 1;
+  for (const auto& [name, size] : sizes_of(*find_description(c.op), c)) product *= static_cast<double>(size);
+  return product;
+}
+
+// Cases whose extents are equal: first of a large size with which the case is small or costs no more than this one,
+// then of the size of each extent.
+std::vector<trial_case> of_equal_extents(const trial_case& c, const trait& t) {
+  const std::vector<std::string_view> names = compared_by(t);
+  const axis extents(names.begin(), names.end());
+  std::vector<int64_t> all;
+  for (const std::string& extent : extents) all.push_back(extent_size(c, extent));
+  const auto [least, largest] = std::minmax_element(all.begin(), all.end());
+  const double most = std::max(product_of_extents(c), k_small_product);
+  int64_t size = *least;
+  for (int64_t step = *largest - size; step > 0 && *least > 0; step /= 2)  // a case without elements stays one
+    if (product_of_extents(resized(c, extents, size + step)) <= most) size += step;
+  std::vector<trial_case> found = {resized(c, extents, size)};
+  for (const int64_t own : all) found.push_back(resized(c, extents, own));
+  return found;
+}
+
 std::vector<trial_case> nearby(const description& d, const trial_case& c, const trait& t) {
   trial_case other = c;
   switch (t.kind) {
@@ -179,10 +237,8 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
     case trait::same: move_apart(other, t.name); break;
     case trait::more:
     case trait::fewer: return {resized(c, {t.name}, t.size)};
-    case trait::not_multiple: {
-      const int64_t size = extent_size(c, t.name);
-      return {resized(c, {t.name}, (size / t.size + 1) * t.size), resized(c, {t.name}, size / t.size * t.size)};
-    }
+    case trait::not_multiple: return of_multiples(c, t);
+    case trait::different: return of_equal_extents(c, t);
     case trait::misaligned: move_to(other, t.name, 0); break;
     case trait::uneven: spread(other, t.name, rounded_up(c.at(t.name).ld, t.size)); break;
   }
@@ -215,6 +271,10 @@ const scalar_info* find_value(const description& d, std::string_view name, const
   return nullptr;
 }
 
+bool are_extents(const description& d, const std::vector<std::string_view>& names) {
+  return std::all_of(names.begin(), names.end(), [&](std::string_view name) { return d.find(name); });
+}
+
 bool is_trait(const description& d, const trait& t) {
   const tensor_info* const tensor = find_tensor(d, t.name);
   switch (t.kind) {
@@ -229,13 +289,14 @@ bool is_trait(const description& d, const trait& t) {
     case trait::among:
     case trait::same: return tensor && find_tensor(d, t.value);
     case trait::more:
-    case trait::fewer:
-    case trait::not_multiple: return d.find(t.name);
+    case trait::fewer: return d.find(t.name);
+    case trait::not_multiple: return are_extents(d, factors_of(t));
+    case trait::different: return are_extents(d, compared_by(t));
   }
   return false;
 }
 
-trait parse_trait(std::string_view text) {
+trait parse_trait(const description& d, std::string_view text) {
   const auto split = [&](std::string_view sign) {
     const size_t at = text.find(sign);
     return std::pair{std::string(trimmed(text.substr(0, at))), std::string(trimmed(text.substr(at + sign.size())))};
@@ -252,9 +313,10 @@ trait parse_trait(std::string_view text) {
     const auto [tensor, bytes] = split(k_misaligned);
     t.kind = trait::misaligned;
     if (is_number(bytes, t.size)) t.name = tensor;
-  } else if (text.find("!=") != std::string_view::npos) {
+  } else if (const size_t at = text.find(k_differs); at != std::string_view::npos) {
+    if (d.find(trimmed(text.substr(0, at)))) return {trait::different, std::string(text), "", 0};
     t.kind = trait::unequal;
-    std::tie(t.name, t.value) = split("!=");
+    std::tie(t.name, t.value) = split(k_differs);
   } else if (text.find('=') != std::string_view::npos) {
     t.kind = trait::equal;
     std::tie(t.name, t.value) = split("=");
@@ -294,13 +356,14 @@ std::string text_of(const offer& o) {
 trait_set parse_traits(std::string_view op, std::string_view text) {
   const description* const d = find_description(op);
   trait_set traits;
-  for (const std::string_view part : trimmed_parts(text, '&')) {
-    traits.push_back(parse_trait(part));
+  for (const std::string_view part : trimmed_parts(text, "&")) {
+    if (d) traits.push_back(parse_trait(*d, part));
     if (!d || !is_trait(*d, traits.back()))
       throw usage_error(fmt::format(
           "offer: '{}' is nothing that a candidate of {} can lack; allowed are TENSOR, SCALAR=VALUE, SCALAR!=VALUE, "
           "TENSOR:TYPE, ldTENSOR>cols, ldTENSOR%NUMBER, TENSOR misaligned BYTES, TENSOR beside TENSOR, "
-          "TENSOR same TENSOR, EXTENT>SIZE, EXTENT<SIZE and EXTENT%SIZE by the names of 'warpcheck list {}'",
+          "TENSOR same TENSOR, EXTENT>SIZE, EXTENT<SIZE, EXTENT%SIZE, EXTENT*EXTENT%SIZE and EXTENT!=EXTENT by the "
+          "names of 'warpcheck list {}'",
           part, op, op));
   }
   return traits;
@@ -326,7 +389,7 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops)
 
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
-  for (const std::string_view part : trimmed_parts(text, ';')) {
+  for (const std::string_view part : trimmed_parts(text, ";")) {
     int64_t number = 0;
     if (part.empty()) continue;
     if (part == "plan")
@@ -372,7 +435,7 @@ bool has(const trial_case& c, const trait& t) {
     case trait::same: return c.find(t.name) && c.find(t.name)->same == t.value;
     case trait::more: return extent_size(c, t.name) > t.size;
     case trait::fewer: return extent_size(c, t.name) < t.size;
-    case trait::not_multiple: return extent_size(c, t.name) % t.size != 0;
+    case trait::not_multiple: return product_of(c, t) % t.size != 0;
     case trait::misaligned: {
       const tensor_spec* const tensor = c.find(t.name);
       return tensor && has_layout(*tensor) && misalignment_of(c, *tensor) % t.size != 0;
@@ -381,6 +444,7 @@ bool has(const trial_case& c, const trait& t) {
       const tensor_spec* const tensor = c.find(t.name);
       return tensor && has_layout(*tensor) && tensor->shape.size() > 1 && tensor->ld % t.size != 0;
     }
+    case trait::different: return are_different(c, t);
   }
   return false;
 }

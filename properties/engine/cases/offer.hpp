@@ -18,6 +18,9 @@ inline constexpr std::string_view k_needs = "needs ";
 // Statements of a candidate about its logarithm and its exponential (abi/candidate_states.h).
 inline constexpr std::string_view k_log_of_sum = "log of sum", k_exp_overflows = "exp overflows";
 
+// Between a scalar and its value, and between the names of extents.
+inline constexpr std::string_view k_differs = "!=";
+
 // Something that a call may have and a candidate may lack. Its text is in quotes.
 struct trait {
   enum kind_type : uint8_t {
@@ -31,14 +34,15 @@ struct trait {
     distant,       // "ldx>2147483647": rows further apart than this
     more,          // "cols>1024": the extent is larger
     fewer,         // "cols<1": the extent is smaller
-    not_multiple,  // "cols%4": the extent is no multiple
+    not_multiple,  // "cols%4", "rows*cols%4": the extent, or the product of extents, is no multiple
     misaligned,    // "x misaligned 16": the tensor's address is no multiple of so many bytes
-    uneven         // "ldx%4": the distance between the tensor's rows is no multiple of so many elements
+    uneven,        // "ldx%4": the distance between the tensor's rows is no multiple of so many elements
+    different      // "m!=n!=k": not all of these extents are equal
   };
   kind_type kind = present;
-  std::string name;   // of the tensor, scalar or extent
+  std::string name;   // of the tensor or scalar, of the extent or extents
   std::string value;  // equal, unequal, typed; among and same: the other tensor
-  int64_t size = 0;   // distant and the kinds after it
+  int64_t size = 0;   // distant and the kinds after it but different
 
   bool operator==(const trait&) const = default;
 };

@@ -14,12 +14,12 @@ inline std::string_view trimmed(std::string_view text) {
 }
 
 // Parts between separators, empty ones included: a text without a separator has one part.
-inline std::vector<std::string_view> trimmed_parts(std::string_view text, char separator) {
+inline std::vector<std::string_view> trimmed_parts(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(separator, begin), text.size());
     parts.push_back(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
+    begin = end + separator.size();
   }
   return parts;
 }

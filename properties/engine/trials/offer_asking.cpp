@@ -1,5 +1,8 @@
 #include "properties/engine/trials/offer_asking.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -15,6 +18,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
+#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
@@ -45,6 +49,10 @@ bool has_work(const trial_case& c) { return c.tensors.front().elements() > 0 && 
 bool is_usual(const trial_case& c, const trait& t) {
   const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
   return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
+}
+
+trait different_extents(const axis& extents) {
+  return {trait::different, fmt::format("{}", fmt::join(extents, k_differs)), "", 0};
 }
 
 // True if a call of this size is answered; nothing if no such call can be made.
@@ -136,6 +144,7 @@ class inquiry {
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
         traits = least_refused(small);
+      if (traits.empty()) traits = refused_relation(plainest_.op.empty() ? c : plainest_, c);
       if (traits.empty()) traits = refused_extent(c);
       if (traits.size() == 1 && !is_confirmed(traits.front())) return;
       if (traits.empty() || is_answered(traits)) {
@@ -346,6 +355,61 @@ class inquiry {
            is_refused(other);
   }
 
+  // Returns the relation of extents that the candidate requires and the refused case lacks, as far as the answers to
+  // sizes of `base` show one.
+  trait_set refused_relation(const trial_case& base, const trial_case& refused) {
+    if (answered_.empty() && answers_.size() > k_most_vain_answers) return {};
+    const description& d = *find_description(base.op);
+    axis extents;
+    for (const auto& [name, size] : sizes_of(d, base))
+      if (!d.find(name)->derived) extents.push_back(name);
+    trait_set found;
+    const auto keep = [&](trait t) {
+      if (found.empty() && has(refused, t)) found.push_back(std::move(t));
+    };
+    for (size_t i = 0; i < extents.size(); ++i)
+      for (size_t j = i + 1; j < extents.size(); ++j) {
+        const axis pair = {extents[i], extents[j]};
+        if (must_be_equal(base, pair)) keep(different_extents(pair));
+        if (const int64_t n = multiple_of_product(base, pair); n > 1)
+          keep({trait::not_multiple, fmt::format("{}*{}", pair[0], pair[1]), "", n});
+      }
+    if (extents.size() > 2 && must_be_equal(base, extents)) keep(different_extents(extents));
+    return found;
+  }
+
+  // True if the answers show it for small multiples of some power of two.
+  bool must_be_equal(const trial_case& base, const axis& extents) {
+    for (int64_t unit = 1; unit <= k_most_multiple; unit *= 2) {
+      const auto answer = [&](int64_t usual, const std::string& other, int64_t size) {
+        sizes of;
+        for (const std::string& name : extents) of[name] = name == other ? size : usual;
+        return answer_of_sizes(base, of);
+      };
+      const auto is_equal_answered = [&](int64_t n) { return answer(n * unit, "", 0) == true; };
+      if (!is_equal_answered(1) || !is_equal_answered(2) || !is_equal_answered(3)) continue;
+      return std::all_of(extents.begin(), extents.end(), [&](const std::string& name) {
+        return answer(unit, name, 2 * unit) == false && answer(2 * unit, name, unit) == false;
+      });
+    }
+    return false;
+  }
+
+  // Returns the power of two of which the product of two extents must be a multiple, as the answers show; or 1.
+  int64_t multiple_of_product(const trial_case& base, const axis& pair) {
+    const auto answer = [&](int64_t first, int64_t second) {
+      return answer_of_sizes(base, {{pair[0], first}, {pair[1], second}});
+    };
+    for (int64_t n = 1; n <= k_most_multiple; n *= 2) {
+      if (answer(1, n) != true) continue;
+      return n > 1 && answer(n, 1) == true && answer(2, n / 2) == true && answer(3, n) == true &&
+                     answer(1, n + 1) == false && answer(n - 1, 1) == false && answer(3, n / 2) == false
+                 ? n
+                 : 1;
+    }
+    return 1;
+  }
+
   // Returns the extent of a refused case that is no multiple, too small or too large. Nothing if the sizes beside it
   // show no such rule: the refusal then stands alone, and nothing follows for other calls.
   trait_set refused_extent(const trial_case& c) {
@@ -381,17 +445,33 @@ class inquiry {
     return multiple;
   }
 
-  // True if the case is answered at another size of the extent; nothing if that is no call, or known not to be offered.
+  // True if the case is answered at another size of the extent and of those that must be equal to it.
   std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
-    if (size < 0) return std::nullopt;
-    trial_case other = resized(c, {extent}, size);
+    sizes of = {{extent, size}};
+    for (const trait_set& traits : known_.lacks)
+      if (traits.size() == 1 && traits.front().kind == trait::different)
+        for (const auto all = trimmed_parts(traits.front().name, k_differs); const std::string_view other : all)
+          if (std::find(all.begin(), all.end(), extent) != all.end()) of.emplace(other, size);
+    return answer_of_sizes(c, of);
+  }
+
+  // True if the case is answered with these sizes; nothing if that is no call, or known not to be offered.
+  std::optional<bool> answer_of_sizes(trial_case c, const sizes& of) {
+    for (const auto& [name, size] : of) {
+      if (size < 0) return std::nullopt;
+      c = resized(c, {name}, size);
+    }
     // A tensor to which the size gave elements may be one that is not offered.
-    if (std::vector<std::string> taken; !bring_within(known_, other, taken)) return std::nullopt;
+    if (std::vector<std::string> taken; !bring_within(known_, c, taken)) return std::nullopt;
     const description& d = *find_description(c.op);
-    if (!can_be_asked(other) || sizes_of(d, other)[extent] != size || !what_is_wrong(d, other, false).empty())
-      return std::nullopt;
-    const auto [found, is_new] = answers_.try_emplace(format(other));
-    if (is_new) found->second = !is_refused(other);
+    const sizes all = sizes_of(d, c);
+    const bool has_sizes = std::all_of(of.begin(), of.end(), [&](const auto& wanted) {
+      const auto found = all.find(wanted.first);
+      return found != all.end() && found->second == wanted.second;
+    });
+    if (!can_be_asked(c) || !has_sizes || !what_is_wrong(d, c, false).empty()) return std::nullopt;
+    const auto [found, is_new] = answers_.try_emplace(format(c));
+    if (is_new) found->second = !is_refused(c);
     return found->second;
   }
 
