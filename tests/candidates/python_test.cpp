@@ -358,6 +358,19 @@ def slow(x, index):
   EXPECT_TRUE(r.has("not asked: argmax/cross-operator: needs softmax of the same candidate")) << r.output;
 }
 
+// After one question that takes too long, smaller ones are asked: this property draws only large cases.
+TEST_F(Python, ASlowFunctionIsAskedSmallerQuestions) {
+  folder_.write("slow.py", R"(
+import time
+def scan(x, y, kind):
+    if x.shape[0] * x.shape[1] > 256: time.sleep(60)
+    raise NotImplementedError("inclusive") if kind else SystemError("not the subject here")
+)");
+  const result r = run("verify scan --python slow.py:scan --interpreter " + interpreter() +
+                       " --dtype f32 --cases 1 --timeout 0.5 --property wave-carry --shrink-seconds 0.1");
+  EXPECT_TRUE(r.has("scan f32: offers the plain call; does not offer kind=1\n")) << r.output;
+}
+
 // A call without steps has results in hn alone, and `reset` gets elements only with the steps.
 TEST_F(Python, AnEmptyExtentIsALackWhateverElseIsNotOffered) {
   folder_.write("gru.py", R"(
