@@ -68,11 +68,11 @@ typedef struct warpcheck_scalar {
 
 /* One call. Tensors have the order of the operator's contract (kernels/<op>/<op>.hpp), and none is left out: a tensor
  * of zero elements represents a null pointer. Candidates also accept NULL, or a tensor that is missing at the end, as
- * such. Tensors have one to four dimensions, and all but the last two are dense: strides, in elements and always given,
- * are those of rows `ld` elements apart, one after the other through all dimensions but the last, whose stride is 1. If
- * the data pointer and the strides of an output equal those of an input, the call is in place. A last output `work` of
- * bytes is memory for the candidate's own use, aligned to 16 bytes, with any content; if it has zero elements, the
- * candidate allocates its own. */
+ * such. Tensors have one to four dimensions. Strides count elements and are always given: the last is 1, the last but
+ * one is `ld`, and each earlier one is the product of the next stride and the next extent. If the data pointer and the
+ * strides of an output equal those of an input, the call is in place. A last output `work` of bytes is memory for the
+ * candidate's own use, aligned to 16 bytes, with any content; if it has zero elements, the candidate allocates its
+ * own. */
 typedef struct warpcheck_call {
   size_t struct_size; /* sizeof(warpcheck_call), as the caller knows it */
   const DLTensor* const* inputs;
@@ -149,8 +149,8 @@ typedef struct warpcheck_device_api {
   const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
-   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); of more than 256
-   * MiB only the guard zones are, and the rest need not be backed by memory until copy_in touches it.
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type); in a buffer of more
+   * than 256 MiB only the guard zones are, and the rest need not be backed by memory until copy_in touches it.
    * NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);

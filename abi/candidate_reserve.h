@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* An operator that has both functions gets a call of both passes as two calls: the forward pass writes the reserve, the
+/* An operator with `bytes` and `run` gets a call of both passes as two calls: the forward pass writes the reserve, the
  * backward pass gets it back, and nothing else reads it. Between the two there may be another forward call with
  * another reserve. The backward call of gru has `pass` 1, and y as y_in. */
 typedef struct warpcheck_reserve {

@@ -89,7 +89,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
   command
       ->add_option_function<std::string>(
           "--accept", [&o](const std::string&) { o.accepts_nondeterminism = true; },
-          "nondeterministic: launches of a case may give different bits, as floating-point atomics do")
+          "nondeterministic: launches of a case may give different bits, as with floating-point atomics")
       ->check(CLI::IsMember({"nondeterministic"}));
   command->add_flag("--allow-skips", o.allow_skips, "Accept a run that skips more than a tenth of its cases");
   command
@@ -199,7 +199,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   cli::add_isolation(explain, x.is_isolated);
   add_output(explain, "--json", x.json, "Write the case's report and its explanation as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
-  explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: see docs/report.md)");
   explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
   explain->footer(exit_codes("0 explained, whatever the verdict"));
   explain->callback([&] { code = cli::explain(x); });
@@ -215,7 +215,7 @@ void add_report(CLI::App& app, cli::report_options& w, int& code) {
   report->add_option("--history", w.history, "nightly.db of ci/nightly");
   report->add_option("--title", w.title, "The heading of the page");
   add_output(report, "--out", w.out, "The page to write")->required();
-  report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: docs/report.md)");
+  report->add_option("--python", w.python, "The Python that has Jinja2 and matplotlib (default: see docs/report.md)");
   report->footer(exit_codes("0 written"));
   report->callback([&] { code = cli::report(w); });
 }

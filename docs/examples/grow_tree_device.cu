@@ -332,7 +332,7 @@ class learner {
   int64_t part_rows(const open_leaf& leaf, const split_record& split) {
     const binned_feature& f = features_[static_cast<size_t>(split.feature)];
     int32_t* const rows = rows_.data() + leaf.first;
-    // Two bins, of which one is that of missing values: the threshold tells them apart.
+    // Two bins, of which one is that of missing values: the threshold separates them.
     const int missing_bin = f.has_missing && f.num_bin() > 2 ? f.num_bin() - 1 : -1;
     simt::launch(threads_for(leaf.rows), route_rows, rows, leaf.rows, bin_of_row_.data() + split.feature * data_.rows,
                  static_cast<int>(split.threshold), missing_bin, split.default_left, goes_left_.data());

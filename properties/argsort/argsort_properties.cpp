@@ -396,7 +396,7 @@ const property_registration registration([] {
         check_zero_one)
       .share_percent = 54;
   p.add_common("special-values").share_percent = 50;
-  p.add_for_input("row-isolation", "what another row holds changes no index of this row", two_or_more_rows,
+  p.add_for_input("row-isolation", "the contents of another row change no index of this row", two_or_more_rows,
                   check_row_isolation)
       .holds = has_two_rows;
   p.add("misalignment", "every combination of input and output misalignment is right", misaligned_rows, check_values);

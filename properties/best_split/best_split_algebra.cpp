@@ -210,7 +210,8 @@ const property_registration registration([] {
       check_directions);
   add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding);
   add("feature-permutation", "renumbered features gain the same", exact_split, check_feature_order).share_percent = 20;
-  add("duplicate-feature", "of two equal features the lower number wins", one_leaf_case<1, 3>, check_duplicate)
+  add("duplicate-feature", "among two equal features the one with the lower number is chosen", one_leaf_case<1, 3>,
+      check_duplicate)
       .share_percent = 20;
   add("uniform-ratio-no-split", "nothing is gained where all bins have one ratio", bare_leaf<0>, check_uniform)
       .share_percent = 20;

@@ -430,7 +430,7 @@ void check_nonfinite(trial& t) {
     t.require(!actual.is_valid || reference::inconsistency(s.problem(0), actual).empty(), "{}", text_of(actual));
     return;
   }
-  require_record(t, actual, reference::best_split(s.problem(0)), "with a number that is none");
+  require_record(t, actual, reference::best_split(s.problem(0)), "with a NaN or an infinity");
 }
 
 void check_batch(trial& t) {
@@ -549,7 +549,7 @@ const property_registration registration([] {
   add("split-is-maximal", "no candidate that passes the gates gains more than the record", any_split, check_maximal);
   add("split-every-optimum", "a perfect split is found at every threshold and in both directions", planted_split,
       check_optimum);
-  add("split-tie-matrix", "of equal gains the lower feature, then default_left, then the lower threshold wins",
+  add("split-tie-matrix", "among equal gains the lower feature, then default_left, then the lower threshold is chosen",
       tied_split, check_ties);
   add("routing-reproduces-sums", "routing the rows by the record gives its sums and rows", dyadic_split, check_routing);
   add("sides-add-up", "the right side is what the left one leaves of the total, in sums and in rows", halves,
@@ -563,11 +563,11 @@ const property_registration registration([] {
   add("zero-hessian-defined", "a side without hessian has a finite gain", unpenalised_zero_gate, check_zero_hessian);
   add("negative-residue", "bins with a tiny negative hessian do no harm", unpenalised_zero_gate, check_residue)
       .share_percent = 20;
-  add("non-finite-rejected", "a number that is none closes its feature, or the leaf", one_leaf_case<2, 3>,
+  add("non-finite-rejected", "a NaN or an infinity closes its feature, or the leaf", one_leaf_case<2, 3>,
       check_nonfinite);
   add("extra-trees", "the drawn threshold is the only candidate, whichever is drawn", short_leaf, check_draw)
       .share_percent = 20;
-  add("no-stale-fields", "a leaf without a split gets every byte of the record that says so", nothing_to_split,
+  add("no-stale-fields", "a leaf without a split gets every byte of the record for no split", nothing_to_split,
       check_nothing);
   list.push_back(reused_storage(split_property("usual", "", few_bins, check_any)));
   add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);

@@ -467,7 +467,8 @@ const property_registration registration([] {
       poisoned_row, check_poison, 50);
   list.back().check = check_poison;
   list.back().holds = has_a_row_to_poison;
-  add("empty-extents", "no steps, rows, inputs or units leave what the contract says", empty_gru, check_empty, 20);
+  add("empty-extents", "with no steps, rows, inputs or units the outputs are those of the contract", empty_gru,
+      check_empty, 20);
   add("every-regime", "every regime is right where it is accepted, and the published one runs", any_regime,
       check_dispatch, 30);
   add("chunks-change-no-state", "a workspace of any size gives the same states", chunked, check_chunks, 20);

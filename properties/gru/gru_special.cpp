@@ -89,9 +89,10 @@ trial_case special_gru(const target& t, draw& d) {
 }  // namespace
 
 std::vector<property> gru_special_properties() {
-  property p = gru_property("special-values-of-every-input",
-                            "a NaN, an infinity, a huge or a tiny number in any input does what IEEE 754 says",
-                            special_gru, check_steps);
+  property p =
+      gru_property("special-values-of-every-input",
+                   "a NaN, an infinity, a huge or a tiny number in any input has the effect that IEEE 754 defines",
+                   special_gru, check_steps);
   return {std::move(p)};
 }
 

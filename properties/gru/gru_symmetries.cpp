@@ -314,16 +314,17 @@ std::vector<property> every_property() {
   add("permuting-batch-rows-permutes-results", "rows in another order give the same rows", in_precisions, check_rows);
   add("permuting-hidden-units-permutes-everything", "units in another order give the same units", small_gru,
       check_units);
-  add("odd-symmetry", "negated states and what belongs to them negate y and leave dx", small_gru, check_odd);
-  add("padding-content-changes-nothing", "x, dy and marks beyond a row's length say nothing", small_gru, check_padding);
+  add("odd-symmetry", "negated states with their weights and gradients negate y and leave dx", small_gru, check_odd);
+  add("padding-content-changes-nothing", "x, dy and marks beyond a row's length change no result", small_gru,
+      check_padding);
   add("growing-time-by-padding-changes-nothing", "steps beyond every row's length add zeros", small_gru, check_longer);
   add("null-h0-equals-zero-h0", "states and biases that are null are zeros", small_gru, check_nulls);
   add("save-equals-recompute", "gates made anew give the gradients of those that were saved", small_gru,
       check_recompute);
   add("packed-equals-padded", "a row alone, without its padding, has the bits it has among others", in_precisions,
       check_rows_alone, 20);
-  add("a-subset-of-gradients-equals-the-full-run", "what is not wanted changes nothing else", small_gru, check_subsets,
-      20);
+  add("a-subset-of-gradients-equals-the-full-run", "gradients that are not wanted change no other result", small_gru,
+      check_subsets, 20);
   return list;
 }
 

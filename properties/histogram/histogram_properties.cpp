@@ -525,7 +525,7 @@ const std::vector<property> k_properties = {
     make("scale", "the scale is that of the largest finite values", k_one, any_histogram, check_scale, 50),
     make("constant-hessian-counts", "h = 1 counts rows", k_one, small_histogram, check_counts, 20),
     make("empty-leaf", "a leaf without rows has sums of 0", k_one, empty_leaf, check_empty_leaf, 20),
-    make("poison-locality", "what is not finite reaches its own slots and component only", k_one, listed_histogram,
+    make("poison-locality", "a NaN or an infinity reaches its own slots and component only", k_one, listed_histogram,
          check_poison, 50),
     make("sign-flip", "negated values give negated sums", k_one, small_histogram, check_sign, 20),
     make("power-of-two-scale", "values times 32 give sums times 32", k_one, moderate_histogram, check_power_of_two, 20),

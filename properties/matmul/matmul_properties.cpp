@@ -349,7 +349,7 @@ void check_layer(trial& t) {
 
 const property_registration registration([] {
   const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
-  property layer = matmul_property("layer", "a layer is the sigmoid of product and bias; a bias is that of a column",
+  property layer = matmul_property("layer", "a layer is the sigmoid of product and bias; a bias belongs to a column",
                                    every, layer_case, check_layer, 50);
   layer.holds = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
   property bits = matmul_property("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", f32,

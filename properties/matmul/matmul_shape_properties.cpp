@@ -362,8 +362,8 @@ trial_case ring_case(const target& t, draw& d) {
 
 trial_case hazard_case(const target& t, draw& d) {
   const bool has_ring = t.type != dtype::f32 && std::any_of(t.variants.begin(), t.variants.end(), [](const auto& v) {
-    return v.name == "matmul_warpgroups";
-  });
+                          return v.name == "matmul_warpgroups";
+                        });
   trial_case c = d.index() % 2 == 0               ? small_tiles_case(t, d)
                  : d.index() % 4 == 1             ? vector_case(t, d)
                  : has_ring && d.index() % 8 == 3 ? ring_case(t, d)
@@ -569,8 +569,9 @@ const property_registration registration([] {
   return std::vector<property>{
       std::move(special),
       matmul_property("range-sweep", "operands of every exponent keep the bound", every, range_case, check_product, 75),
-      matmul_property("beta-alpha-contract", "what factors of 0 leave out is not read, and powers of two scale exactly",
-                      every, contract_case, check_contract, 40),
+      matmul_property("beta-alpha-contract",
+                      "operands that a factor of 0 leaves out are not read, and powers of two scale exactly", every,
+                      contract_case, check_contract, 40),
       matmul_property("shape-sweep", "sizes around every edge of a tile, with gaps and at odd addresses", every,
                       sweep_case, check_sweep),
       matmul_property("k-padding", "zeros along k change no bit where the slices stay", every, contract_case,
@@ -578,7 +579,7 @@ const property_registration registration([] {
       std::move(far),
       matmul_property("dispatch", "at the ends of every box the variant of the box runs", every, dispatch_case,
                       check_dispatch, 30),
-      matmul_property("work-independence", "what the workspace holds, and whose it is, changes nothing", every,
+      matmul_property("work-independence", "the contents and the owner of the workspace change nothing", every,
                       work_case, check_work, 20),
       matmul_property("repeatability", "every launch, schedule and number of processors gives the same bits", every,
                       repeated_case, check_product, 12),

@@ -70,10 +70,10 @@ trial_case special_scalar_case(const target& t, draw& d) {
 }
 
 const property_registration registration([] {
-  return std::vector<property>{
-      matmul_property("special-values-of-every-input",
-                      "a NaN, an infinity, a huge or a tiny number in c, bias or a scalar does what IEEE 754 says",
-                      {dtype::f32, dtype::f16, dtype::bf16}, special_scalar_case, check_product)};
+  return std::vector<property>{matmul_property(
+      "special-values-of-every-input",
+      "a NaN, an infinity, a huge or a tiny number in c, bias or a scalar has the effect that IEEE 754 defines",
+      {dtype::f32, dtype::f16, dtype::bf16}, special_scalar_case, check_product)};
 }());
 
 }  // namespace

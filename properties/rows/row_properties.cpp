@@ -340,11 +340,11 @@ void check_repeats(const row_operator& op, trial& t) {
 void check_common_refusals(const row_operator&, trial& t) { refuse_common(t); }
 
 constexpr common_property k_common[] = {
-    {"special-values", "NaN, infinities, extremes and zeros give what the contract says, wherever they are",
+    {"special-values", "NaN, infinities, extremes and zeros give the results of the contract, wherever they are",
      special_rows, check_values},
     {"long-accumulation", "rows on which a long addition chain loses every term stay within the bound", stagnation_rows,
      check_values},
-    {"row-isolation", "what another row or a gap holds changes no bit of this row's result", two_or_more_rows,
+    {"row-isolation", "the contents of another row or a gap change no bit of this row's result", two_or_more_rows,
      check_row_isolation, 100, true, true},
     {"in-place-equals-out-of-place", "in place gives the bits of out of place", any_rows, check_in_place},
     {"misalignment", "every combination of input and output misalignment and leading dimension is right",
@@ -355,7 +355,7 @@ constexpr common_property k_common[] = {
      "every variant that accepts a row length is right there, above all where the dispatch changes", boundary_rows,
      check_dispatch_boundary},
     {"rows-beyond-grid", "more rows than any grid dimension give every row its own result", many_rows, check_values, 5},
-    {"many-rows-per-block", "so many short rows that every multiprocessor is busy are right", full_grid_rows,
+    {"many-rows-per-block", "results are right if short rows keep every multiprocessor busy", full_grid_rows,
      check_values, 20},
     {"large-offset", "rows that lie more than 2^31 elements apart are right", far_rows, check_values, 50},
     {"bit-repeatability", "every launch and schedule gives the same bits", repeated_rows, check_repeats, 50},

@@ -487,7 +487,7 @@ const property_registration registration([] {
   p.add_common("special-values").share_percent = 50;
   p.add("causality", "changing an element changes no bit of a prefix that does not hold it", small_rows,
         check_causality);
-  p.add_for_input("row-isolation", "what another row holds changes no bit of this row's prefixes", two_or_more_rows,
+  p.add_for_input("row-isolation", "the contents of another row change no bit of this row's prefixes", two_or_more_rows,
                   check_row_isolation)
       .holds = has_two_rows;
   p.add("equal-rows", "equal rows give equal bits, whichever row they are and wherever they lie", small_rows,

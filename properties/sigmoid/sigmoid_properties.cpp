@@ -294,8 +294,8 @@ const property_registration registration([] {
   p.add("monotone", "y does not fall by more than the bounds while z rises, and equal inputs give equal bits", mirrored,
         check_monotone);
   p.add("sigma-zero", "sigma = 0 gives 0.5 for finite x, NaN for NaN and infinities", zero_gain, check_zero_gain);
-  p.add("special-values", "NaN, infinities and extremes in x, mu and sigma give what the contract says", special_vector,
-        check_values);
+  p.add("special-values", "NaN, infinities and extremes in x, mu and sigma give the results of the contract",
+        special_vector, check_values);
   p.add_common("in-place-equals-out-of-place", any_vector);
   p.add("misalignment", "every combination of input and output misalignment is right", phases, check_values);
   p.add_common("bit-repeatability", repeated_vector);

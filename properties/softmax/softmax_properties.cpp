@@ -161,11 +161,11 @@ const property_registration registration([] {
   p.add_common("bit-repeatability");
   p.add_reused_storage();
   p.add_batch_invariance();
-  p.add("first-index", "the index is the lowest of the largest logit's, and the first NaN's if there is one",
-        tied_maxima, check_values);
-  property& wide =
-      p.add("index-beyond-2-to-24", "an index that no f32 holds is exact, and so long a row within its bounds",
-            wide_row, check_values);
+  p.add("first-index", "the index is that of the first NaN, otherwise of the first largest logit", tied_maxima,
+        check_values);
+  property& wide = p.add("index-beyond-2-to-24",
+                         "an index that no f32 holds is exact, and the results of such a row lie within their bounds",
+                         wide_row, check_values);
   wide.types = {dtype::f32};
   wide.share_percent = 1;
   p.add_common("long-accumulation");

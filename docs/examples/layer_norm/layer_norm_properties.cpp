@@ -171,7 +171,7 @@ std::vector<property> properties() {
   add("within-error-bound", "every element of y, mean and rstd lies within its own bound", any_case, check_values);
   add("constant-rows", "a row of one integer has y = beta and that mean, exactly", constant_rows, check_constant, 50);
   add("special-values", "NaN, infinities and extremes give what the contract says", special_rows, check_values);
-  add("row-isolation", "what another row holds changes no bit of this one", special_rows,
+  add("row-isolation", "the contents of another row change no bit of this one", special_rows,
       [](trial& t) { check_isolation(t, "x", judge); }, 50);
   add("layout", "leading dimensions and offsets change no bit", any_case, [](trial& t) { check_layout(t, judge); });
   add("dispatch-boundaries", "every variant that takes a row is right, and what is published is what runs", boundary,

@@ -161,7 +161,8 @@ property batch_invariance(std::string op, std::vector<dtype> types, std::string 
   property p;
   p.op = std::move(op);
   p.name = "batch-invariance";
-  p.sentence = fmt::format("the bits of a slice of {} depend neither on their number nor on its place", extent);
+  p.sentence =
+      fmt::format("the bits of a slice of {0} depend neither on the number of {0} nor on the slice's place", extent);
   p.types = std::move(types);
   p.share_percent = 10;
   p.needs_batch_invariance = true;
