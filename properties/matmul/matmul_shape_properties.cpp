@@ -569,9 +569,8 @@ const property_registration registration([] {
   return std::vector<property>{
       std::move(special),
       matmul_property("range-sweep", "operands of every exponent keep the bound", every, range_case, check_product, 75),
-      matmul_property("beta-alpha-contract",
-                      "operands that a factor of 0 leaves out are not read, and powers of two scale exactly", every,
-                      contract_case, check_contract, 40),
+      matmul_property("beta-alpha-contract", "operands with a factor of 0 are not read, and powers of two scale exactly",
+                      every, contract_case, check_contract, 40),
       matmul_property("shape-sweep", "sizes around every edge of a tile, with gaps and at odd addresses", every,
                       sweep_case, check_sweep),
       matmul_property("k-padding", "zeros along k change no bit where the slices stay", every, contract_case,
