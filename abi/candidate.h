@@ -149,8 +149,8 @@ typedef struct warpcheck_device_api {
   const char* (*describe)(void); /* "NVIDIA H200, driver 13.0, ..." ; NULL: no such device present, see last_error() */
   const char* (*last_error)(void);
   /* A buffer of exactly `bytes` bytes at an address p with p % 256 == misalign, between guard zones. `element` is the
-   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). In a buffer of
-   * more than 256 MiB only the guard zones are, and the rest need not be backed by memory until copy_in touches it.
+   * size of the elements it will hold. Memory is filled with 0xff bytes (a NaN in every float type). Above
+   * 256 MiB only the guard zones are filled, and the rest need not be backed by memory until copy_in touches it.
    * NULL: out of memory. */
   void* (*alloc)(size_t bytes, size_t misalign, size_t element);
   void (*release)(void* p);

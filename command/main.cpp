@@ -161,8 +161,7 @@ void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
-  fuzz->footer(exit_codes(k_judged, k_kept) +
-               "\nExit code 1: a case failed in a round of this run, or a replayed counterexample still fails.");
+  fuzz->footer(exit_codes("0 all pass, 1 a case failed in this run, or a replayed counterexample still fails", k_kept));
   fuzz->callback([&] {
     command.brought.prepare(f.what);
     code = cli::fuzz(f);

@@ -133,7 +133,7 @@ void check_duplicate(trial& t) {
   s.features.back().id = 4;
   if (!s.used.empty()) return t.skip("features are masked");
   const split_result r = check_dyadic(t, s)[0];
-  t.require(!r.is_valid || r.feature != 9, "of equal features the lower number wins: {}", text_of(r));
+  t.require(!r.is_valid || r.feature != 9, "of equal features the lower number is chosen: {}", text_of(r));
 }
 
 void check_feature_order(trial& t) {
@@ -206,7 +206,7 @@ const property_registration registration([] {
   add("split-mirror", "reversing the bins exchanges the sides and keeps the gain", one_leaf_case<1, 3>, check_mirror)
       .share_percent = 20;
   add("empty-bin-insertion", "an empty bin changes no gain", one_leaf_case<1, 3>, check_empty_bin).share_percent = 20;
-  add("forward-equals-reverse", "without mass in the missing bin default_left wins", one_leaf_case<2, 2>,
+  add("forward-equals-reverse", "without mass in the missing bin default_left is chosen", one_leaf_case<2, 2>,
       check_directions);
   add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding);
   add("feature-permutation", "renumbered features gain the same", exact_split, check_feature_order).share_percent = 20;

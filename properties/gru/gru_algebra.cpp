@@ -511,9 +511,9 @@ std::vector<property> every_property() {
   add("repeating-a-row-k-times-multiplies-dw-by-k", "five rows that are one have five times its sums", small_gru,
       check_repeated_rows);
   add("resets-equal-separate-segments", "segments of a row are sequences of their own", two_steps, check_segments);
-  add("backward-is-linear-in-dy-and-dhn", "twice of what comes from above gives twice the gradients", small_gru,
+  add("backward-is-linear-in-dy-and-dhn", "doubled dy and dhn give doubled gradients", small_gru,
       check_linear);
-  add("zero-upstream-gives-exact-zeros", "nothing from above gives zeros, whatever the buffers hold", small_gru,
+  add("zero-upstream-gives-exact-zeros", "zero dy and dhn give zeros, whatever the buffers hold", small_gru,
       check_zero_upstream, 20);
   add("dhn-equals-dy-on-the-last-visited-step", "dhn is dy of a row's last visited step", small_gru, check_dhn);
   add("hn-is-the-last-visited-row-of-y", "hn is the state of a row's last visited step, or h0", small_gru,

@@ -78,7 +78,7 @@ split_call the_passes() {
 const description& the_description() {
   static const description described = [] {
     description d = description_of(gru_contract());
-    d.forms[0].scalars.push_back({"refused", "0", "cases that were refused before this case", 0, 0, false, {}, false});
+    d.forms[0].scalars.push_back({"refused", "0", "draws discarded before this case", 0, 0, false, {}, false});
     d.illegal = what_is_illegal;
     d.mend = mend;
     d.bench = gru_bench_list();
