@@ -233,7 +233,7 @@ TEST(Variable, OfTheDeviceIsACopyInDeviceMemory) {
             "::simt::import::device_variable(simt_initial_b);\nint host = 3;");
   EXPECT_TRUE(has(rewritten("__constant__ float c[] = {1};"), "static  float simt_initial_c[] = {1}"));
   EXPECT_TRUE(
-      has(rewritten("alignas(8) __device__ n::t v;"), "static alignas(8)  n::t simt_initial_v; static auto& v"));
+      has(rewritten("alignas(8) __device__ n::t v;"), "alignas(8)  static  n::t simt_initial_v; static auto& v"));
   EXPECT_TRUE(has(rewritten("__constant__ float c[] = {1};"), "constant_variable(simt_initial_c)"));
   EXPECT_TRUE(has(rewritten("namespace n { __device__ __managed__ int m; }"), "managed_variable(simt_initial_m)"));
 }
