@@ -38,8 +38,8 @@ std::string exit_codes(const std::string& own, const std::string& last = "") {
          "3 a requested device, toolkit or library is missing, or a result cannot be written" +
          last + ".";
 }
-constexpr const char* k_judged = "0 all pass, 1 a verdict other than pass";
-constexpr const char* k_verified = "0 all pass, 1 a verdict other than pass or an unmet coverage minimum";
+constexpr const char* k_judged = "0 every judged case passed, 1 a verdict other than pass";
+constexpr const char* k_verified = "0 every judged case passed, 1 another verdict or an unmet coverage minimum";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
 constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
 constexpr const char* k_kept = ",\n130 interrupted (the finished part is kept)";
@@ -161,7 +161,7 @@ void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
-  fuzz->footer(exit_codes("0 all pass, 1 a case failed in this run, or a replayed counterexample still fails", k_kept));
+  fuzz->footer(exit_codes("0 no case failed, 1 a case of this run or a replayed counterexample failed", k_kept));
   fuzz->callback([&] {
     command.brought.prepare(f.what);
     code = cli::fuzz(f);

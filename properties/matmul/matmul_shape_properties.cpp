@@ -569,7 +569,7 @@ const property_registration registration([] {
   return std::vector<property>{
       std::move(special),
       matmul_property("range-sweep", "operands of every exponent keep the bound", every, range_case, check_product, 75),
-      matmul_property("beta-alpha-contract", "operands of a factor 0 are not read, and powers of two scale exactly",
+      matmul_property("beta-alpha-contract", "operands with factor 0 are not read, and powers of two scale exactly",
                       every, contract_case, check_contract, 40),
       matmul_property("shape-sweep", "sizes around every edge of a tile, with gaps and at odd addresses", every,
                       sweep_case, check_sweep),
