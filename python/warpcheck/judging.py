@@ -13,6 +13,7 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 import numpy
 
 from . import command
+from .memory_file import MemoryFile
 from .trials import Element, number
 
 Arrays = Union[Any, Mapping[str, Any]]
@@ -73,28 +74,19 @@ def _host_array(value: Any) -> tuple[numpy.ndarray[Any, Any], str]:
     return array, name
 
 
-class _Memory:
-    """A file of shared memory for one tensor, used again for the next call."""
+class _Memory(MemoryFile):
+    """The memory of one tensor, used again for the next call."""
 
-    def __init__(self) -> None:
-        self.descriptor = os.memfd_create("warpcheck")
-        self.path = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+    def write_array(self, array: numpy.ndarray[Any, Any]) -> None:
+        self.resize(array.nbytes)
+        if array.size:
+            self.write(0, array.reshape(-1).view("u1"))
 
-    def write(self, array: numpy.ndarray[Any, Any]) -> None:
-        os.ftruncate(self.descriptor, array.nbytes)
-        data, done = memoryview(array.reshape(-1).view("u1")) if array.size else memoryview(b""), 0
-        while done < len(data):
-            done += os.pwrite(self.descriptor, data[done:], done)
-
-    def read(self, count: int) -> numpy.ndarray[Any, Any]:
-        data = bytearray(count * 8)
-        view, done = memoryview(data), 0
-        while done < len(data):
-            got = os.preadv(self.descriptor, [view[done:]], done)
-            if got == 0:
-                raise command.WarpcheckError("the command wrote fewer values than the output has")
-            done += got
-        return numpy.frombuffer(data, "f8")
+    def read_array(self, count: int) -> numpy.ndarray[Any, Any]:
+        values = numpy.empty(count, "f8")
+        if not self.read(0, values.view("u1")):
+            raise command.WarpcheckError("the command wrote fewer values than the output has")
+        return values
 
 
 def _is_array(value: Any) -> bool:
@@ -114,7 +106,7 @@ class _Judge:
 
     def memory(self, index: int) -> _Memory:
         while len(self.memories) <= index:
-            self.memories.append(_Memory())
+            self.memories.append(_Memory("warpcheck"))
         return self.memories[index]
 
     def operator(self, name: str) -> str:
@@ -183,7 +175,7 @@ def _listed(judge: _Judge, arrays: Sequence[tuple[str, Any]], first: int) -> lis
     for index, (name, value) in enumerate(arrays):
         array, dtype = _host_array(value)
         memory = judge.memory(first + index)
-        memory.write(array)
+        memory.write_array(array)
         entry = {"dtype": dtype, "shape": list(array.shape), "file": memory.path}
         listed.append({**entry, "name": name} if name else entry)
     return listed
@@ -240,7 +232,7 @@ def bound(operator: str, *inputs: Arrays, **keywords: Any) -> Bound:
         arrays, scalars = _sorted_keywords(keywords)
         listed = _listed(judge, _named([*inputs, arrays]), 0)
         file = judge.memory(len(listed))
-        os.ftruncate(file.descriptor, 0)
+        file.resize(0)
         name = judge.operator(operator)
         request = {"operator": name, "inputs": listed, "scalars": scalars, "exact": [file.path]}
         answer = judge.ask(request)
@@ -248,5 +240,5 @@ def bound(operator: str, *inputs: Arrays, **keywords: Any) -> Bound:
             raise command.UsageError(f"{operator}: {answer['report']['message']}")
         shape = answer["outputs"][0]["shape"]
         count = int(numpy.prod(shape))
-        values = file.read(2 * count)
+        values = file.read_array(2 * count)
     return Bound(values[:count].reshape(shape), values[count:].reshape(shape))

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 from typing import Any, Sequence
 
 import numpy
 
 from .command import WarpcheckError
+from .memory_file import MemoryFile
 from .programs import run_emulated
 
 
@@ -92,31 +92,6 @@ def _bytes(address: int, count: int) -> memoryview:
     return memoryview((ctypes.c_uint8 * count).from_address(address)).cast("B")
 
 
-class _File:
-    """A file in memory that the command opens by its path. It ends with this process, even if that is killed."""
-
-    def __init__(self, name: str):
-        self.descriptor = os.memfd_create(name)
-        self.path = f"/proc/{os.getpid()}/fd/{self.descriptor}"
-
-    def write(self, offset: int, content: Any) -> None:
-        content = memoryview(content)
-        while content:
-            done = os.pwrite(self.descriptor, content, offset)
-            content, offset = content[done:], offset + done
-
-    def read(self, offset: int, into: Any) -> None:
-        into = memoryview(into)
-        while into:
-            done = os.preadv(self.descriptor, [into], offset)
-            if done == 0:
-                raise WarpcheckError("the emulated device returned fewer bytes than it was given")
-            into, offset = into[done:], offset + done
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-
-
 class _Launcher:
     """Triton's interface of what runs a compiled kernel."""
 
@@ -151,9 +126,9 @@ class _Launcher:
             more = []
             after = []
             for k, (begin, end) in enumerate(ranges):
-                before = files.enter_context(contextlib.closing(_File("before")))
-                after.append(files.enter_context(contextlib.closing(_File("after"))))
-                os.ftruncate(before.descriptor, end - begin)
+                before = files.enter_context(contextlib.closing(MemoryFile("before")))
+                after.append(files.enter_context(contextlib.closing(MemoryFile("after"))))
+                before.resize(end - begin)
                 for a, b in parts[k]:
                     before.write(a, _bytes(begin + a, b - a))
                 more += ["--array", f"a{k}=u8[{end - begin}]@{before.path}", "--write", f"a{k}={after[k].path}"]
@@ -170,7 +145,8 @@ class _Launcher:
                 raise KernelHazard("\n".join(h.text for h in report.hazards) or report.output)
             for (begin, _), written, copied in zip(ranges, after, parts):
                 for a, b in copied:
-                    written.read(a, _bytes(begin + a, b - a))
+                    if not written.read(a, _bytes(begin + a, b - a)):
+                        raise WarpcheckError("the emulated device returned fewer bytes than it was given")
 
     @staticmethod
     def _word(kind: str, argument: Any, ranges: list[tuple[int, int]]) -> str:
