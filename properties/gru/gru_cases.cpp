@@ -14,6 +14,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/cases/offer.hpp"
+#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/gru/gru_call.hpp"
@@ -189,8 +190,7 @@ template <class T>
 void take(std::vector<T>& values, const gru_shape& s, std::string_view axes, char axis,
           const std::vector<int64_t>& list) {
   values = taken(values, s, axes, axis, list);
-  if (axis != 'H') return;
-  if (std::string_view(axes).find('J') == std::string_view::npos) return;
+  if (axis != 'H' || axes.find('J') == std::string_view::npos) return;
   // The rows have been taken; the columns still are all.
   std::vector<T> out;
   const auto cols = static_cast<size_t>(s.hidden);
@@ -207,12 +207,11 @@ void set_extent(gru_shape& s, char axis, int64_t size) {
 
 std::string axes_of(std::string_view tensor) {
   std::string axes;
-  each_part(the_description().forms[0].find(tensor)->shape, ',', [&](std::string_view dimension) {
-    each_part(dimension, '*', [&](std::string_view factor) {
+  for (const std::string_view dimension : trimmed_parts(the_description().forms[0].find(tensor)->shape, ","))
+    for (const std::string_view factor : trimmed_parts(dimension, "*")) {
       const auto axis = static_cast<char>(std::toupper(static_cast<unsigned char>(factor[0])));
       axes += axis == 'H' && axes.ends_with('H') ? 'J' : axis;
-    });
-  });
+    }
   return axes;
 }
 
