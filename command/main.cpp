@@ -34,16 +34,16 @@ using namespace warpcheck;
 // The last lines of a command's help.
 std::string exit_codes(const std::string& own, const std::string& last = "") {
   return "Exit codes: " + own +
-         ", 2 usage or malformed input,\n"
+         ";\n2 usage or malformed input;\n"
          "3 a requested device, toolkit or library is missing, or a result cannot be written" +
          last + ".";
 }
-constexpr const char* k_judged = "0 every judged case passed, 1 a verdict other than pass";
+constexpr const char* k_judged = "0 every judged case passed; 1 a verdict other than pass";
 constexpr const char* k_verified =
-    "0 every judged case passed, 1 a case did not pass, coverage is too low, or nothing was compared";
+    "0 passed;\n1 a case failed, too many were skipped, coverage is too low, or nothing was compared";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
 constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
-constexpr const char* k_kept = ",\n130 interrupted (the finished part is kept)";
+constexpr const char* k_kept = ";\n130 interrupted (the finished part is kept)";
 
 // An option that names a file for the result; a path that cannot be written is refused before the run.
 CLI::Option* add_output(CLI::App* command, const std::string& name, std::string& path, const std::string& what) {
@@ -162,7 +162,7 @@ void add_fuzz(CLI::App& app, fuzz_command& command, int& code) {
       ->capture_default_str();
   fuzz->add_option("--seed", f.what.seed, "Seed of the cases: an integer, or 'random' (printed); shards need the same")
       ->capture_default_str();
-  fuzz->footer(exit_codes("0 no case failed, 1 a case of this run or a replayed counterexample failed", k_kept));
+  fuzz->footer(exit_codes("0 no case failed; 1 a case of this run or a replayed counterexample failed", k_kept));
   fuzz->callback([&] {
     command.brought.prepare(f.what);
     code = cli::fuzz(f);
@@ -243,7 +243,7 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
   CLI::Option* of_mutants = add_output(mutants, "--json", m.json, "Write the result as JSON to this file");
   mutants->add_flag("--list", m.list, "Only list the mutants")->excludes(of_mutants);
   mutants->footer(exit_codes(
-      "0 all are killed as expected and no score fell, 1 otherwise (of a formula: a changed formula survives)",
+      "0 all are killed as expected and no score fell; 1 otherwise (of a formula: a changed formula survives)",
       k_kept));
   mutants->callback([&] {
     const bool has_formula = std::any_of(m.operators.begin(), m.operators.end(), cli::is_formula_argument);
@@ -306,7 +306,7 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
   check->add_option("--folder", g.folder, k_golden_folder);
   check->add_option("--device", g.device, "auto, emulated, cuda, cuda:N or cpu")->capture_default_str();
   check->add_option("--candidate", g.candidate, "builtin, or a candidate library")->capture_default_str();
-  check->footer(exit_codes("0 all agree, 1 a file does not, or a kernel became less accurate", ", 130 interrupted"));
+  check->footer(exit_codes("0 all agree; 1 a file does not, or a kernel became less accurate", "; 130 interrupted"));
   check->callback([&] { code = cli::golden_check(g); });
   check->add_flag("--ratchet", g.ratchet, "Compare a candidate that is not built in with the error profiles, too");
   CLI::App* regenerate = golden->add_subcommand(
@@ -461,7 +461,7 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench->footer(
       "Options of Google Benchmark work, too: --benchmark_filter=REGEX, --benchmark_list_tests,\n"
       "--benchmark_out=FILE --benchmark_out_format=json.\n" +
-      exit_codes("0 measured, 1 a row or a candidate's verification failed, or a row is below the bar"));
+      exit_codes("0 measured; 1 a row or a candidate's verification failed, or a row is below the bar"));
   bench->callback([&command, bench, &code] { run_bench(command, bench->remaining(), code); });
 }
 
@@ -558,7 +558,7 @@ int run(int argc, char** argv) {
   add_run(app, run_options, code);
   add_color(app, color);
   app.footer("Without a command, the kernels of warpcheck.toml are tested (docs/command.md).\n" +
-             exit_codes(k_verified, ",\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
+             exit_codes(k_verified, ";\n130 interrupted (verify, fuzz and mutants keep what is finished)"));
   app.final_callback([&] {
     if (app.get_subcommands().empty()) code = cli::run_project(*app.get_subcommand("verify"), plugins, color);
   });
