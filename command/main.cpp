@@ -40,7 +40,7 @@ std::string exit_codes(const std::string& own, const std::string& last = "") {
 }
 constexpr const char* k_judged = "0 every judged case passed; 1 a verdict other than pass";
 constexpr const char* k_verified =
-    "0 passed;\n1 a case failed, too many were skipped, coverage is too low, or nothing was compared";
+    "0 success;\n1 a case failed, too many were skipped, coverage is too low, or nothing was compared";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
 constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
 constexpr const char* k_kept = ";\n130 interrupted (the finished part is kept)";

@@ -111,8 +111,6 @@ def judge_and_tell(options):
         options.device = "cuda" if has_gpu() else "emulated"
     elif options.device == "cuda" and not has_gpu():
         raise CannotJudge("device cuda was asked for, and there is no GPU here (nvidia-smi lists none)")
-    for name in OUTPUTS:  # a run that cannot judge must not leave the verdict of another
-        (options.out / name).unlink(missing_ok=True)
     result = judge(options)
     report(options, result)
     return {"pass": 0, "findings": 1, "interrupted": 130}[result["verdict"]]
@@ -123,10 +121,13 @@ def main(arguments):
     if options.cases is not None and options.cases < 1:
         print(f"gate: cases: {options.cases} is not at least 1", file=sys.stderr)
         return 2
+    options.out = (options.out or options.tree / "build/gate").absolute()
+    if not options.explain:  # a run that cannot judge must not leave the verdict of another
+        for name in OUTPUTS:
+            (options.out / name).unlink(missing_ok=True)
     if missing := missing_of(options):
         print(f"gate: {missing}", file=sys.stderr)
         return 3
-    options.out = (options.out or options.tree / "build/gate").absolute()
     if options.candidate:
         options.candidate = str(options.candidate)
     for name in (signal.SIGINT, signal.SIGTERM):  # a shell's background job ignores the first otherwise

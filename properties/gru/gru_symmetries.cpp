@@ -314,7 +314,7 @@ std::vector<property> every_property() {
   add("permuting-batch-rows-permutes-results", "rows in another order give the same rows", in_precisions, check_rows);
   add("permuting-hidden-units-permutes-everything", "units in another order give the same units", small_gru,
       check_units);
-  add("odd-symmetry", "y is odd and dx even in states, dy, dhn, some weights and some biases", small_gru, check_odd);
+  add("odd-symmetry", "states, dy, dhn, some weights and biases change sign: so does y, not dx", small_gru, check_odd);
   add("padding-content-changes-nothing", "x, dy and marks beyond a row's length change no result", small_gru,
       check_padding);
   add("growing-time-by-padding-changes-nothing", "steps beyond every row's length add zeros", small_gru, check_longer);

@@ -464,6 +464,14 @@ class PullRequests(unittest.TestCase):
         self.assertEqual((r.returncode, r.stdout, r.stderr[: len(said)]), (3, "", said))
         self.assertEqual(list(out.iterdir()), [])  # nor does the verdict of that run stand any more
 
+    def test_a_path_that_is_missing_leaves_no_verdict_of_another_run(self):
+        out = pathlib.Path(self.scratch.name) / "out-missing"
+        out.mkdir()
+        (out / "gate.json").write_text("that of another run")
+        r = subprocess.run([*self.command(out, None), "--text", "absent"], capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stderr), (3, "gate: text: 'absent' is not there\n"))
+        self.assertEqual(list(out.iterdir()), [])
+
     def test_a_race(self):
         found, _ = self.gate(self.KERNEL, candidate=RACE, device="emulated", code=1, properties=["no-hazard"])
         self.assertIn("race", {f["kind"] for f in found})
