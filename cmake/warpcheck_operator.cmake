@@ -32,6 +32,10 @@ function(warpcheck_candidate_module name)
   target_link_libraries(${name} PRIVATE $<TARGET_NAME_IF_EXISTS:warpcheck_options> dlpack::dlpack ${arg_LIBRARY})
   # Nothing of one candidate may bind to another's symbols: each carries its own executor.
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc)
+  # A symbol that nobody defines fails here, not where the library is loaded; ASan's are defined by the program.
+  if(NOT flavour STREQUAL asan)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
   set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endfunction()
 
