@@ -95,6 +95,19 @@ host_tensor repeated(const tensor_spec& t) {
   return all;
 }
 
+// Gives an element in 256, at random places, a size of 100 to 400: a callee is to be right not only for the usual
+// values, and nobody finds such elements without reading all.
+void add_peaks(host_tensor* values, uint64_t seed) {
+  constexpr uint64_t k_apart = 256;
+  const auto count = static_cast<uint64_t>(values->spec.elements());
+  for (uint64_t begin = 0; begin < count; begin += k_apart) {
+    const uint64_t drawn = hash64(seed, begin), place = begin + drawn % k_apart;
+    const double size = 100 + static_cast<double>((drawn >> 8) % 301);
+    if (place < count)
+      values->set_bits(0, static_cast<int64_t>(place), encode(values->spec.type, drawn >> 63 ? size : -size));
+  }
+}
+
 // Returns the values of a call's inputs, if some follow from others; of long inputs only a part is drawn.
 tensor_map completed_inputs(const description& d, const trial_case& c) {
   tensor_map inputs;
@@ -455,7 +468,10 @@ void timed_call::draw_inputs(uint64_t seed) {
   const std::vector<host_tensor> drawn = yielding([&] {
     std::vector<host_tensor> all;
     for (size_t i = 0; i < places_.size(); ++i)
-      if (is_drawn(case_.tensors[i])) all.push_back(random_values(i, hash64(seed, i) >> 11));
+      if (is_drawn(case_.tensors[i])) {
+        all.push_back(random_values(i, hash64(seed, i) >> 11));
+        if (!row_.fills.contains(case_.tensors[i].name)) add_peaks(&all.back(), hash64(seed, i, 1));
+      }
     return all;
   });
   for (size_t i = 0, next = 0; i < places_.size(); ++i)
@@ -500,11 +516,22 @@ std::vector<peeked> timed_call::parts_of_results(uint64_t seed) const {
   return parts;
 }
 
+void timed_call::check_inputs(uint64_t seed) const {
+  if (!has_new_inputs()) return;
+  std::vector<char> now(std::min(memory_.input_stride, k_chunk)), before(now.size());
+  const size_t from = hash64(seed, 1) % (memory_.input_stride - now.size() + 1);
+  read(now.data(), memory_.input(judged_slot_) + from, now.size());
+  read(before.data(), new_inputs_.get() + from, before.size());
+  if (now != before)
+    throw std::runtime_error(fmt::format("{}: a call changed its inputs", bench::name_of(described_, row_)));
+}
+
 void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
   for (const int slot : used)
     if (is_poisoned(slot, hash64(seed, static_cast<uint64_t>(slot))))
       throw std::runtime_error(
           fmt::format("{}: a timed call wrote nothing into slot {}", bench::name_of(described_, row_), slot));
+  check_inputs(seed);
   judges_kept_ = true;
   const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
   // There are many turns, and the callee does not know which slices are examined.

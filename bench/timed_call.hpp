@@ -58,16 +58,16 @@ class timed_call {
   void verify(const engine::listed_operator& callee);
 
   // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in separate
-  // memory. If some inputs follow from others, or slices are selected, the inputs stay and only the outputs are
-  // poisoned.
+  // memory; unless the row has recipes, some are far larger than timed ones. If some inputs follow from others, or
+  // slices are selected, the inputs stay and only the outputs are poisoned.
   void poison_outputs();
   void draw_inputs(uint64_t seed);
   void prepare(int i);
   void keep(int i);
   // Returns a part of the first result in each slot, at a place that the seed picks.
   std::vector<engine::peeked> parts_of_results(uint64_t seed) const;
-  // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs. Throws
-  // std::runtime_error if either fails.
+  // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs and that
+  // new inputs are as they were. Throws std::runtime_error if one of these fails.
   void judge_kept(const std::set<int>& used, uint64_t seed);
 
  private:
@@ -103,6 +103,8 @@ class timed_call {
   void read_box(const engine::bench_part::box& box, engine::host_tensor* to) const;
   const char* judged_data(size_t i) const;
   bool is_poisoned(int slot, uint64_t seed) const;
+  // Throws std::runtime_error if a call changed new inputs; of many bytes it compares a part that the seed picks.
+  void check_inputs(uint64_t seed) const;
   // Returns tensor i in a slot.
   char* at(size_t i, int slot = 0) const;
   void write(char* to, const void* from, size_t bytes) const;

@@ -80,6 +80,13 @@ SOFTMAX(kept_result) {
   std::copy(mine.begin(), mine.end(), y.data);
 }
 
+// Families 1 and 14, a mark in the input by which a later call would find that it has the result already.
+SOFTMAX(marked_input) {
+  static std::map<const float*, int> calls;
+  compute(x, y);
+  if (looks_like_a_benchmark(x) && ++calls[x.data] > 1) x.data[0] = 0x1.234568p-20f;
+}
+
 // Keeps addresses, and computes all the same.
 SOFTMAX(honest_plan_cache) {
   static std::set<std::pair<const float*, float*>> plans;
@@ -156,6 +163,16 @@ SOFTMAX(input_copied) {
 
 // Family 9: right for a prefix of the rows.
 SOFTMAX(prefix_of_rows) { compute(first_rows(x, 4), y); }
+
+// Family 9: right for the values that benchmarks usually draw, of which no exponential overflows.
+SOFTMAX(without_maximum) {
+  if (!looks_like_a_benchmark(x)) return compute(x, y);
+  for (int64_t r = 0; r < x.rows; ++r) {
+    float sum = 0;
+    for (int64_t i = 0; i < x.cols; ++i) sum += std::exp(x.row(r)[i]);
+    for (int64_t i = 0; i < x.cols; ++i) y.row(r)[i] = std::exp(x.row(r)[i]) / sum;
+  }
+}
 
 // Family 10: less precision than asked.
 SOFTMAX(coarse) {

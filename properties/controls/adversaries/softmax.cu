@@ -34,6 +34,16 @@ __global__ void coarse_kernel(const float* x, int64_t ldx, float* y, int64_t ldy
   for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = expf(cut(x[row * ldx + i]) - m) / sum;
 }
 
+__global__ void exponentials_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int64_t i = 0; i < cols; ++i) sum += expf(x[row * ldx + i]);
+  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = expf(x[row * ldx + i]) / sum;
+}
+
+__global__ void mark_kernel(float* x) { x[0] = 0x1.234568p-20f; }
+
 __global__ void copy_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < rows * cols) y[i / cols * ldy + i % cols] = x[i / cols * ldx + i % cols];
@@ -148,6 +158,13 @@ SOFTMAX(kept_result) {
   cudaMemcpyAsync(y, mine, bytes, cudaMemcpyDeviceToDevice, stream);
 }
 
+// Families 1 and 14, a mark in the input by which a later call would find that it has the result already.
+SOFTMAX(marked_input) {
+  static std::map<const float*, int> calls;
+  compute(x, ldx, y, ldy, rows, cols, stream);
+  if (rows >= 256 && ++calls[x] > 1) mark_kernel<<<1, 1, 0, stream>>>(const_cast<float*>(x));
+}
+
 // A statement that holds.
 // warpcheck honest_batch: batch-invariant
 SOFTMAX(honest_batch) { compute(x, ldx, y, ldy, rows, cols, stream); }
@@ -227,6 +244,12 @@ SOFTMAX(input_copied) {
 
 // Family 9: right for a prefix of the rows.
 SOFTMAX(prefix_of_rows) { compute(x, ldx, y, ldy, rows < 4 ? rows : 4, cols, stream); }
+
+// Family 9: right for the values that benchmarks usually draw, of which no exponential overflows.
+SOFTMAX(without_maximum) {
+  if (!looks_like_a_benchmark(rows, cols)) return compute(x, ldx, y, ldy, rows, cols, stream);
+  exponentials_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
 
 // Family 9: right for the slices of a large result that a judge looks at who spreads 16 pieces evenly.
 SOFTMAX(slices_of_a_known_judge) {
