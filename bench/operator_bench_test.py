@@ -16,7 +16,10 @@ NUMPY = BASELINES.parents[1] / "docs" / "bring_your_own" / "operators_numpy.py"
 WRONG_PEER = os.environ["WARPCHECK_WRONG_PEER"]
 # Works for the first call with a pointer, or for the calls before the turns.
 FUNCTIONS = f"""
+import os
+import pathlib
 import sys
+import time
 
 sys.path.append({str(NUMPY.parent)!r})
 from operators_numpy import softmax
@@ -32,6 +35,18 @@ def tires(x, y):
     if len(calls) > 3: raise RuntimeError("call four")
     softmax(x, y)
 
+def prints(x, y):
+    print('{{"benchmarks": []}}', flush=True)
+    softmax(x, y)
+
+def leaves_a_child(x, y):
+    softmax(x, y)
+    calls.append(1)
+    if len(calls) == 1 and os.fork() == 0:
+        os.setsid()
+        pathlib.Path(os.environ["LEFT"]).write_text(str(os.getpid()))
+        time.sleep(60)
+
 def leaves(x, y):
     calls.append(1)
     if len(calls) > 3: sys.exit(3)
@@ -41,8 +56,9 @@ OPERATORS = "softmax log_softmax logsumexp argmax sigmoid reduce scan argsort hi
 SMALL = "--benchmark_filter=f32/8192x32/i"  # 1 MB
 
 
-def bench(*arguments):
-    return subprocess.run([WARPCHECK, "bench", *arguments], capture_output=True, text=True, timeout=300)
+def bench(*arguments, **environment):
+    return subprocess.run([WARPCHECK, "bench", *arguments], env={**os.environ, **environment}, capture_output=True,
+                          text=True, timeout=300)
 
 
 def rows(op):
@@ -158,17 +174,34 @@ class OperatorBench(unittest.TestCase):
         self.expect(0, "softmax/f16/1x1", "softmax", "--device", "emulated", "--row", "rows=1,cols=1,type=f16")
         self.expect(0, "reduce/f32/1x1", "reduce", "--device", "emulated", "--row", "rows=1,cols=1")
 
-    def test_calls_of_a_python_function_are_judged(self):
+    def python_function(self, name):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file = pathlib.Path(folder.name) / "functions.py"
+        file.write_text(FUNCTIONS)
+        return ["softmax", "--python", f"{file}:{name}", "--interpreter", sys.executable, "--device", "cpu",
+                "--unverified", "--row", "rows=64,cols=32"]
+
+    def test_what_a_candidate_prints_is_no_part_of_the_results(self):
+        r = bench(*self.python_function("prints"), "--benchmark_format=json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertNotIn('{"benchmarks": []}', r.stdout)
+        self.assertIn('{"benchmarks": []}', r.stderr)
+
+    def test_a_child_of_a_candidate_ends_with_the_command(self):
         with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "functions.py"
-            file.write_text(FUNCTIONS)
-            for name, reason in (
-                ("cached", "a timed call wrote nothing into slot"),
-                ("tires", "RuntimeError: call four"),
-                ("leaves", "the candidate ended the process that measures it (exit code 3)"),
-            ):
-                function = ["--python", f"{file}:{name}", "--interpreter", sys.executable, "--device", "cpu"]
-                self.expect(1, reason, "softmax", *function, "--unverified", "--row", "rows=64,cols=32")
+            left = pathlib.Path(folder) / "left"
+            r = bench(*self.python_function("leaves_a_child"), LEFT=str(left))
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            self.assertRaises(ProcessLookupError, os.kill, int(left.read_text()), 0)
+
+    def test_calls_of_a_python_function_are_judged(self):
+        for name, reason in (
+            ("cached", "a timed call wrote nothing into slot"),
+            ("tires", "RuntimeError: call four"),
+            ("leaves", "the candidate ended the process that measures it (exit code 3)"),
+        ):
+            self.expect(1, reason, *self.python_function(name))
 
     def test_mistakes_are_one_sentence(self):
         self.expect(2, "operator: 'nothing' is unknown", "nothing")

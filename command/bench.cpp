@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 #include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
+#include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/formula/formula_bench.hpp"
 #include "properties/formula/formula_properties.hpp"
@@ -51,6 +54,7 @@ int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench
   const pid_t child = fork();
   if (child < 0) throw engine::environment_error("bench: no process: " + std::string(strerror(errno)));
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(ends[0]);
     const std::string answer = answer_of(run, options);
     std::fflush(nullptr);
@@ -109,6 +113,8 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
   }
   const bool is_ours_alone = options.candidate == "builtin" && options.peers.empty();
   if (is_ours_alone) return run(options);
+  const engine::orphan_collector orphans;
+  const std::shared_ptr<void> end(nullptr, [](void*) { engine::end_children(); });
   const int code = run_in_own_process(run, options);
   if (code != k_pass || options.claims.empty() || options.device != "cuda" || !engine::is_isolating()) return code;
   return run(options);

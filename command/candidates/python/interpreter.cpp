@@ -63,7 +63,10 @@ void start_child(const settings& s, int memory) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) fail("no process for the interpreter: ");
-  if (pid == 0) become_interpreter(s, "serve", ends[1], memory, parent);
+  if (pid == 0) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // as a runner's (isolated_library.cpp)
+    become_interpreter(s, "serve", ends[1], memory, parent);
+  }
   close(ends[1]);
   g_process = {parent, pid, ends[0], ""};
 }
@@ -83,7 +86,7 @@ void start_in_nursery(const settings& s, int memory) {
   const socklen_t length = abstract_address(s.nursery, address);
   if (channel < 0 || connect(channel, reinterpret_cast<sockaddr*>(&address), length) != 0)
     fail("no interpreter from the nursery: ");
-  const int passed[] = {memory, STDOUT_FILENO, STDERR_FILENO};
+  const int passed[] = {memory, STDERR_FILENO, STDERR_FILENO};
   alignas(cmsghdr) char space[CMSG_SPACE(sizeof passed)] = {};
   char byte = 0;
   iovec data = {&byte, 1};

@@ -136,6 +136,7 @@ class runner_process {
 [[noreturn]] void become_runner(const std::string& path, int descriptor, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // what the candidate prints is no part of a command's results
   if (descriptor == k_arena_descriptor)
     fcntl(descriptor, F_SETFD, 0);
   else

@@ -256,6 +256,11 @@ std::string child_process::death() const {
   return text;
 }
 
+void end_children() {
+  g_known_children.clear();
+  end_orphans();
+}
+
 orphan_collector::orphan_collector() {
   if (g_collectors++ > 0) return;
   for (pid_t pid : children_of_this_process()) g_known_children.insert(pid);

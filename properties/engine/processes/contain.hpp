@@ -120,4 +120,7 @@ class orphan_collector {
   int previous_ = 0;
 };
 
+// Kills and reaps all children of this process, and while there is an orphan_collector also those that they leave.
+void end_children();
+
 }  // namespace warpcheck::engine
