@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <regex>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -149,9 +150,12 @@ entry_request checked_request(const source_request& given, const std::string& op
 std::string fitted(const entry_request& e, const std::string& said) {
   static const std::regex of_parameter(R"(parameter \d+ of '[^']*', [^,]*, must be [^"\n]*)");
   if (std::smatch found; std::regex_search(said, found, of_parameter)) return "entry: " + found.str();
-  if (said.find("unable to deduce") != std::string::npos || said.find("overloaded function") != std::string::npos)
-    return fmt::format("entry: '{}' names no single function; write its template arguments, as in '{}<float>'", e.entry,
-                       e.entry.substr(0, e.entry.find('<')));
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with(e.file) &&
+        (line.find("unable to deduce") != std::string::npos || line.find("overloaded function") != std::string::npos))
+      return fmt::format("entry: '{}' names no single function; write its template arguments, as in '{}<float>'",
+                         e.entry, e.entry.substr(0, e.entry.find('<')));
   return said;
 }
 

@@ -246,6 +246,18 @@ TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
   EXPECT_TRUE(r.has("left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns")) << r.output;
 }
 
+TEST_F(Entries, AreNotBlamedForErrorsOfTheirSource) {
+  folder_.write("picks.cu", R"(#include <cstdint>
+void pick(int) {}
+void pick(double) {}
+template <class F> void take(F) {}
+void total(const float* x, float* y, int64_t rows, int64_t cols) { take(pick); }
+)");
+  const result r = verify("reduce", folder_.path("picks.cu"), "total", "--cases 1");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_TRUE(r.has("picks.cu:5:")) << r.output;
+}
+
 TEST_F(Entries, MayLieInNamespacesAndBeTemplatesWithOtherNames) {
   const std::string bound = "--property within-error-bound ";
   const std::string named = judge("acme::total", bound + "--args in=x,out=y,N=rows,D=cols").output;
