@@ -43,10 +43,10 @@ def of_warp(line):
         return f"goto {operands[0]};"
     if word in ("bne", "beq"):
         return f"if (of_lane_0({operands[0]} {'!' if word == 'bne' else '='}= {operands[1]})) goto {operands[2]};"
-    if word == "bar.cta.sync":  # instance, barrier, threads
+    if word in ("bar.cta.sync", "bar.cta.arrive"):  # instance, barrier, threads
         name = f"of_lane_0({operands[min(1, len(operands) - 1)]})"
-        threads = f', "r"(32 * {operands[2]})' if len(operands) > 2 else ""
-        return asm("bar.sync %0" + (", %1" if threads else ""), "", f'"r"({name}){threads}')
+        threads = f"32 * {operands[2]}" if len(operands) > 2 else "blockDim.x"
+        return asm(f"bar.{word[8:]} %0, %1", "", f'"r"({name}), "r"({threads})')
     return None
 
 
@@ -132,9 +132,9 @@ def program_of(text):
            f"int main() {{\n{values}run(test, {blocks}, {32 * width});\nreturn {holds};\n}}\n"
 
 
-def tests_of(folder):
-    """(name, program, whether the model allows the outcome that the test asks about) of each test."""
-    with open(folder / "dartagnan/src/test/resources/PTXv7_5-expected.csv", encoding="utf-8") as f:
+def answers_of(folder, suffix):
+    """(name, source, program, Dat3M's answer) of each test that is translated."""
+    with open(folder / f"dartagnan/src/test/resources/PTXv7_5{suffix}-expected.csv", encoding="utf-8") as f:
         labels = [(name, word == "1") for name, word in csv.reader(f)]
     for name, is_true in labels:
         source = (folder / name).read_text()
@@ -142,5 +142,17 @@ def tests_of(folder):
             program = program_of(source)
         except NotTranslated:
             continue
+        yield name.removeprefix("litmus/PTX/").removesuffix(".litmus"), source, program, is_true
+
+
+def tests_of(folder):
+    """(name, program, whether the model allows the outcome that the test asks about) of each test."""
+    for name, source, program, is_true in answers_of(folder, ""):
         is_exists = CONDITION.search(re.sub(r"//.*", "", source))[1] == "exists"
-        yield name.removeprefix("litmus/PTX/").removesuffix(".litmus"), program, is_true == is_exists
+        yield name, program, is_true == is_exists
+
+
+def endings_of(folder):
+    """(name, program, whether each fair schedule ends) of each test."""
+    for name, _, program, ends in answers_of(folder, "-Liveness"):
+        yield name, program, ends

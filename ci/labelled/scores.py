@@ -17,7 +17,8 @@ SCHEDULES = (("fair",), ("greedy", "reverse", "random:1", "preempt:1"))
 def run_code(code, options):
     """The row of a code: the kinds of findings over all inputs and schedules, and why it was refused, if it was."""
     row = {"code": code.name, "wanted": code.wanted, "bounds": code.bounds, "is_endless": code.is_endless, "found": [],
-           "findings": [], "refused": "", "allowed": code.allowed, "is_proven": False, "is_reached": False}
+           "findings": [], "refused": "", "allowed": code.allowed, "ends": code.ends, "is_proven": False,
+           "is_reached": False}
     with tempfile.TemporaryDirectory() as scratch:
         result = pathlib.Path(scratch) / "result.json"
         (result.parent / "code.cu").write_text(code.text)
@@ -77,6 +78,8 @@ def outcome(row):
         return "refused"
     if row.get("allowed") is not None:
         return outcome_of_litmus(row)
+    if row.get("ends") is not None:
+        return outcome_of_ending(row)
     if row["wanted"]:
         return "found" if row["wanted"] in row["found"] else "late" if is_late else "missed"
     return "false" if "race" in row["found"] else "late" if is_late else "clean"
@@ -92,6 +95,13 @@ def outcome_of_litmus(row):
     if not row["is_proven"]:
         return "open"
     return "clean" if row["is_reached"] or not row["allowed"] else "missed"
+
+
+def outcome_of_ending(row):
+    """A test that ends (clean) may not be stopped (false). One that need not end has a hazard (found)."""
+    if row["ends"]:
+        return "false" if {"timeout", "deadlock", "divergence"} & set(row["found"]) else "clean"
+    return "found" if set(row["found"]) - {"error_return"} else "missed"
 
 
 def judged(row, known):
