@@ -118,6 +118,13 @@ TEST(vector_clock, marks_what_has_no_mark) {
   }
 }
 
+TEST(vector_clock, has_nothing_to_mark_without_events_of_threads) {
+  vector_clock c;
+  EXPECT_TRUE(c.marked(vector_clock::k_fenced).empty());
+  c.join(vector_clock::phase_key(0), 5);
+  EXPECT_TRUE(c.marked(vector_clock::k_fenced).empty());
+}
+
 // What two clocks have in common is one node, so that a join of the two goes no further.
 TEST(vector_clock, is_one_of_the_two_that_contains_the_other) {
   vector_clock small, large;
@@ -139,6 +146,11 @@ TEST(vector_clock, shares_a_leaf_that_has_all) {
   large.join(vector_clock::thread_key(1), 6);
   small.join(large);
   EXPECT_TRUE(small.is(large));
+  const vector_clock before = large;
+  vector_clock less;
+  less.join(vector_clock::thread_key(1), 5);
+  large.join(less);
+  EXPECT_TRUE(large.is(before));
 }
 
 TEST(vector_clock, changes_its_own_nodes_and_frees_them) {
@@ -154,6 +166,10 @@ TEST(vector_clock, changes_its_own_nodes_and_frees_them) {
     const vector_clock copy = c;
     c.join(vector_clock::thread_key(7 << 11 | 7), 7);  // along the way to the leaf
     EXPECT_LT(made - freed - before, nodes + 20);
+    c.join(vector_clock::thread_key(8 << 11 | 9), 8);
+    const size_t also = made;
+    c.join(vector_clock::thread_key(8 << 11 | 10), 8);
+    EXPECT_EQ(made - also, 1u);  // two threads have one leaf
   }
   EXPECT_EQ(made - freed, before);
 }
