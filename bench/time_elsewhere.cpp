@@ -50,8 +50,9 @@ turns_elsewhere::turns_elsewhere(const engine::description& d, const engine::ben
 }
 
 void turns_elsewhere::draw_all_inputs() {
+  call_.draw_inputs(random_());
   for (const int slot : order_) {
-    call_.draw_inputs(random_());
+    call_.shift_inputs(random_());
     call_.prepare(slot);
   }
 }

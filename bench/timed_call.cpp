@@ -464,19 +464,27 @@ void timed_call::draw_inputs(uint64_t seed) {
   if (!kept_outputs_) kept_outputs_ = device_.timing.reserve(memory_.output_stride);
   if (!has_new_inputs()) return;
   if (!new_inputs_) new_inputs_ = device_.timing.reserve(memory_.input_stride);
-  const auto is_drawn = [](const tensor_spec& t) { return t.is_input && t.elements() > 0; };
-  const std::vector<host_tensor> drawn = yielding([&] {
-    std::vector<host_tensor> all;
-    for (size_t i = 0; i < places_.size(); ++i)
-      if (is_drawn(case_.tensors[i])) {
-        all.push_back(random_values(i, hash64(seed, i) >> 11));
-        if (!row_.fills.contains(case_.tensors[i].name)) add_peaks(&all.back(), hash64(seed, i, 1));
-      }
+  drawn_ = yielding([&] {
+    std::map<size_t, std::vector<std::byte>> all;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const tensor_spec& t = case_.tensors[i];
+      if (!t.is_input || t.elements() == 0) continue;
+      host_tensor values = random_values(i, hash64(seed, i) >> 11);
+      if (!row_.fills.contains(t.name)) add_peaks(&values, hash64(seed, i, 1));
+      all.emplace(i, std::move(values.bytes));
+    }
     return all;
   });
-  for (size_t i = 0, next = 0; i < places_.size(); ++i)
-    if (const tensor_spec& t = case_.tensors[i]; is_drawn(t))
-      write_over_and_over(new_inputs_.get() + places_[i], bytes_of(t), drawn[next++].bytes, 0);
+  for (const auto& [i, values] : drawn_)
+    write_over_and_over(new_inputs_.get() + places_[i], bytes_of(case_.tensors[i]), values, 0);
+}
+
+void timed_call::shift_inputs(uint64_t seed) {
+  for (const auto& [i, values] : drawn_) {
+    if (!is_random(case_.tensors[i])) continue;
+    const size_t size = size_of(case_.tensors[i].type), from = hash64(seed, i) % (values.size() / size) * size;
+    write_over_and_over(new_inputs_.get() + places_[i], bytes_of(case_.tensors[i]), values, from);
+  }
 }
 
 void timed_call::prepare(int i) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,6 +63,8 @@ class timed_call {
   // slices are selected, the inputs stay and only the outputs are poisoned.
   void poison_outputs();
   void draw_inputs(uint64_t seed);
+  // The drawn values begin at another place, which the seed picks; drawing takes longer.
+  void shift_inputs(uint64_t seed);
   void prepare(int i);
   void keep(int i);
   // Returns a part of the first result in each slot, at a place that the seed picks.
@@ -119,6 +122,7 @@ class timed_call {
   // Inputs and outputs of a judged execution, laid out as in a slot; if the inputs are not new, they are those of
   // `judged_slot_`.
   std::shared_ptr<char> new_inputs_, kept_outputs_;
+  std::map<size_t, std::vector<std::byte>> drawn_;  // values of inputs, by tensor
   int judged_slot_ = 0;
   bool judges_kept_ = false;  // true: judged_data() returns these results; false: those of slot 0
   std::vector<std::unique_ptr<prepared>> prepared_;  // for each slot
