@@ -175,17 +175,13 @@ program_run read_run(const std::string& schedule, const run_emulated_options& o,
 
 }  // namespace
 
-shared_record::shared_record() : lines_(memfd_create("record", MFD_CLOEXEC)) {
+shared_record::shared_record() {
   void* p = mmap(nullptr, sizeof(page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED || lines_ < 0)
-    throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
+  if (p == MAP_FAILED) throw environment_error(fmt::format("no memory for a record: {}", std::strerror(errno)));
   page_ = new (p) page;
 }
 
-shared_record::~shared_record() {
-  munmap(page_, sizeof(page));
-  close(lines_);
-}
+shared_record::~shared_record() { munmap(page_, sizeof(page)); }
 
 void shared_record::clear() {
   page_->written = 0;
@@ -195,13 +191,14 @@ void shared_record::clear() {
 
 void shared_record::add(const nlohmann::json& j) {
   const std::string line = j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (pwrite(lines_, line.data(), line.size(), page_->written) != static_cast<ssize_t>(line.size())) std::abort();
+  if (pwrite(lines_.descriptor(), line.data(), line.size(), page_->written) != static_cast<ssize_t>(line.size()))
+    std::abort();
   page_->written += static_cast<off_t>(line.size());
 }
 
 std::string shared_record::text() const {
   std::string text(static_cast<size_t>(page_->written), '\0');
-  return pread(lines_, text.data(), text.size(), 0) == page_->written ? text : "";
+  return pread(lines_.descriptor(), text.data(), text.size(), 0) == page_->written ? text : "";
 }
 
 std::vector<suppression> read_suppressions(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command/run_emulated.hpp"
+#include "properties/engine/files/memory_file.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/verdict.hpp"
 
@@ -82,7 +83,7 @@ class shared_record {
     unsigned long long launches = 0;
   };
   page* page_;
-  int lines_;
+  engine::memory_file lines_{"record"};
 };
 
 struct program_request {

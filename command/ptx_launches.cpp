@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -178,16 +176,6 @@ std::string shown_bits(dtype type, uint64_t bits) {
 
 }  // namespace
 
-memory_file::memory_file(const std::string& name)
-    : descriptor_(memfd_create(name.c_str(), MFD_CLOEXEC)),
-      path_(fmt::format("/proc/{}/fd/{}", getpid(), descriptor_)) {
-  if (descriptor_ < 0) throw environment_error(fmt::format("memory file '{}': {}", name, std::strerror(errno)));
-}
-memory_file::~memory_file() { close(descriptor_); }
-void memory_file::clear() const {
-  if (ftruncate(descriptor_, 0) != 0) throw environment_error(fmt::format("{}: {}", path_, std::strerror(errno)));
-}
-
 ptx_launches::ptx_launches(const run_emulated_options& o, const ptx_module& module) {
   if (o.launches.empty())
     throw usage_error(
@@ -214,7 +202,7 @@ ptx_launches::ptx_launches(const run_emulated_options& o, const ptx_module& modu
     if (!a.raw_file.empty() && !a.written_to.empty())
       arguments_.insert(arguments_.end(), {"write", a.name, std::exchange(a.written_to, "")});
     if (a.written_to.empty() && !a.expected) continue;
-    a.after = std::make_unique<memory_file>(a.name + ".after");
+    a.after = std::make_unique<engine::memory_file>(a.name + ".after");
     arguments_.insert(arguments_.end(), {"write", a.name, a.after->path()});
   }
 }
@@ -237,7 +225,7 @@ void ptx_launches::add_array(const std::string& option) {
       throw usage_error(fmt::format("array: file '{}' not found", path));
   } else {
     a.content = engine::read_npy(value, k_array_types);
-    a.before = std::make_unique<memory_file>(name + ".before");
+    a.before = std::make_unique<engine::memory_file>(name + ".before");
     path = a.before->path();
     std::ofstream out(path, std::ios::binary);
     out.write(reinterpret_cast<const char*>(a.content.bytes.data()), std::ssize(a.content.bytes));
@@ -297,7 +285,7 @@ ptx_launches::device_array& ptx_launches::find(const std::string& option, const 
 }
 
 std::vector<std::byte> ptx_launches::bytes_after(const device_array& a) const {
-  const std::string text = read_text(a.after->path());
+  const std::string text = a.after->text();
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
@@ -307,7 +295,7 @@ std::vector<std::string> ptx_launches::differences() const {
   for (const device_array& a : arrays_) {
     if (!a.expected) continue;
     const std::vector<std::byte> bytes = bytes_after(a);
-    a.after->clear();  // a later run that is stopped leaves nothing
+    a.after->resize(0);  // a later run that is stopped leaves nothing
     const size_t size = size_of(a.content.type);
     size_t count = 0, first = 0;
     for (size_t k = 0; size * k < bytes.size(); ++k) {

@@ -10,24 +10,10 @@
 #include "command/run_emulated.hpp"
 #include "command/support.hpp"
 #include "command/translator/ptx_module.hpp"
+#include "properties/engine/files/memory_file.hpp"
 #include "properties/engine/files/npy.hpp"
 
 namespace warpcheck::cli {
-
-// A file in memory. Its path is valid in this process and its children; nothing of it remains, even if they are killed.
-class memory_file {
- public:
-  explicit memory_file(const std::string& name);
-  memory_file(const memory_file&) = delete;
-  memory_file& operator=(const memory_file&) = delete;
-  ~memory_file();
-  const std::string& path() const { return path_; }
-  void clear() const;
-
- private:
-  int descriptor_;
-  std::string path_;
-};
 
 class ptx_launches {
  public:
@@ -45,7 +31,7 @@ class ptx_launches {
   struct device_array {
     std::string name;
     engine::npy_array content;  // without bytes: not yet written
-    std::unique_ptr<memory_file> before, after;
+    std::unique_ptr<engine::memory_file> before, after;
     std::string raw_file;  // bytes without a header, written back as such; its holes are not yet written
     std::string written_to;
     std::optional<engine::npy_array> expected;

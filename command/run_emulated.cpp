@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -274,7 +273,7 @@ void compare_arrays(const ptx_launches& launches, program_run& r) {
 std::vector<program_run> run_schedules(const std::vector<std::string>& schedules, const std::string& library,
                                        const run_emulated_options& o, const std::vector<suppression>& known,
                                        const ptx_part& ptx, shared_record& record) {
-  const int output = memfd_create("program output", MFD_CLOEXEC);
+  const engine::memory_file output("program output");
   const engine::orphan_collector orphans;
   // Runs of a module share its arrays.
   const size_t at_once = ptx.launches ? 1 : std::max(1u, std::thread::hardware_concurrency());
@@ -285,7 +284,7 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
     // The output of one run stands for all, because runs differ in schedule only.
     const bool first = runs.empty();
     if (first || at_once == 1) {
-      const program_request request = {library, left.front(), false, "", first ? output : -1};
+      const program_request request = {library, left.front(), false, "", first ? output.descriptor() : -1};
       runs.push_back(run_once(request, o, known, record, ptx.origins));
     } else {
       while (started.size() < std::min(at_once, left.size()))
@@ -296,7 +295,7 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
     left.pop_front();
     if (ptx.launches && first) ptx.launches->write_arrays();
     if (ptx.launches) compare_arrays(*ptx.launches, runs.back());
-    if (first && !o.quiet && output >= 0) show_output(output);
+    if (first && !o.quiet) show_output(output.descriptor());
     if (!runs.back().unsupported.empty()) {
       started.clear();
       left = left_after(runs.back(), left);
@@ -304,7 +303,6 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
       left.clear();  // the proof is for all of them
     }
   }
-  if (output >= 0) close(output);
   return runs;
 }
 

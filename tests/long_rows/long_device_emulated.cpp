@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "properties/engine/files/memory_file.hpp"
 #include "simt/emulation.hpp"
 #include "tests/long_rows/long_device.hpp"
 
@@ -41,10 +42,9 @@ class repeated_array : public long_array {
     base_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     require(base_ != MAP_FAILED, "addresses for a long array");
     begin_ = base_ + k_page;
-    const int file = memfd_create("long_array", 0);
-    require(file >= 0 && ftruncate(file, k_block) == 0, "memory for a long array");
-    for (size_t at = 0; at < bytes; at += k_block) map(begin_ + at, k_block, MAP_SHARED, file);
-    close(file);
+    const engine::memory_file file("long_array");
+    file.resize(k_block);
+    for (size_t at = 0; at < bytes; at += k_block) map(begin_ + at, k_block, MAP_SHARED, file.descriptor());
     fill(begin_, k_block, size, background);
 
     const size_t end = first_ + static_cast<size_t>(count) * size;

@@ -111,10 +111,8 @@ shared_memory& shared_memory::own() {
 }
 
 shared_memory::shared_memory() {
-  descriptor_ = memfd_create("tensors", MFD_CLOEXEC);
-  void* p = MAP_FAILED;
-  if (descriptor_ >= 0 && ftruncate(descriptor_, k_capacity) == 0)
-    p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+  file_.resize(k_capacity);
+  void* const p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor(), 0);
   if (p == MAP_FAILED) throw std::runtime_error(std::string("no shared memory: ") + std::strerror(errno));
   base_ = static_cast<char*>(p);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/candidate.h"
+#include "properties/engine/files/memory_file.hpp"
 
 namespace warpcheck::python {
 
@@ -17,7 +18,7 @@ class shared_memory {
   // memory.
   static shared_memory& own();
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.descriptor(); }
   char* base() const { return base_; }
   size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - base_); }
   // Returns the block that contains p; size 0 if none does.
@@ -25,7 +26,7 @@ class shared_memory {
 
  private:
   shared_memory();
-  int descriptor_ = -1;
+  engine::memory_file file_{"tensors"};
   char* base_ = nullptr;
 };
 

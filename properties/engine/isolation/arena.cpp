@@ -27,30 +27,26 @@ struct message_head {
 
 }  // namespace
 
-arena::arena() : descriptor_(memfd_create("tensors", MFD_CLOEXEC)) {
-  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(k_capacity)) != 0)
-    fail_to_share();
+arena::arena() : file_("tensors") {
+  if (ftruncate(descriptor(), static_cast<off_t>(k_capacity)) != 0) fail_to_share();
   map();
 }
 
-arena::arena(int descriptor) : descriptor_(descriptor) {
+arena::arena(int descriptor) : file_(descriptor) {
   map();
   madvise(base_, k_capacity, MADV_DONTFORK);  // processes that a candidate forks do not get the memory
 }
 
-arena::~arena() {
-  munmap(base_, k_capacity);
-  close(descriptor_);
-}
+arena::~arena() { munmap(base_, k_capacity); }
 
 void arena::map() {
-  void* const p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+  void* const p = mmap(nullptr, k_capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor(), 0);
   if (p == MAP_FAILED) fail_to_share();
   base_ = static_cast<char*>(p);
 }
 
 void arena::discard(size_t offset, size_t bytes) const {
-  fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(k_tensors + offset),
+  fallocate(descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(k_tensors + offset),
             static_cast<off_t>(bytes));
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "properties/engine/files/memory_file.hpp"
+
 namespace warpcheck::engine {
 
 // The requests, each with a letter, and their fields.
@@ -35,7 +37,7 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.descriptor(); }
   // Returns the copy of a block: as many bytes from the start of the tensors.
   char* at(size_t offset) const { return base_ + k_tensors + offset; }
   size_t offset_of(const void* p) const { return static_cast<size_t>(static_cast<const char*>(p) - at(0)); }
@@ -62,7 +64,7 @@ class arena {
   void write(size_t slot, uint64_t number, const std::string& bytes) const;
   std::string read(size_t slot, uint64_t number) const;
 
-  int descriptor_ = -1;
+  memory_file file_;
   char* base_ = nullptr;
 };
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,22 +75,16 @@ run_folder::run_folder(const std::string& path, bool resume) : temporary_(path.e
 run_folder::~run_folder() {
   std::error_code ignored;
   if (temporary_ && !path_.empty()) fs::remove_all(path_, ignored);
-  for (const auto& [worker, descriptor] : unnamed_) close(descriptor);
 }
 
 std::string run_folder::journal(int worker) {
-  if (path_.empty()) {
-    const auto [file, is_new] = unnamed_.try_emplace(worker, -1);
-    if (is_new) file->second = memfd_create("journal", MFD_CLOEXEC);
-    if (file->second < 0) throw environment_error(fmt::format("journal: no memory for it: {}", std::strerror(errno)));
-    return fmt::format("/proc/self/fd/{}", file->second);
-  }
+  if (path_.empty()) return unnamed_.try_emplace(worker, "journal").first->second.path();
   return (fs::path(path_) / fmt::format("{}{}{}", k_journal_prefix, worker, k_journal_suffix)).string();
 }
 
 std::map<int, std::string> run_folder::journals() const {
   std::map<int, std::string> found;
-  for (const auto& [worker, descriptor] : unnamed_) found[worker] = fmt::format("/proc/self/fd/{}", descriptor);
+  for (const auto& [worker, file] : unnamed_) found[worker] = file.path();
   if (path_.empty()) return found;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();

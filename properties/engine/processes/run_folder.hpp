@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "properties/engine/files/memory_file.hpp"
+
 namespace warpcheck::engine {
 
 // Returns the parent of temporary folders: TMPDIR, or /tmp. Throws environment_error if it is no folder.
@@ -41,8 +43,8 @@ class run_folder {
 
  private:
   bool temporary_;
-  std::map<int, int> unnamed_;  // worker -> the descriptor of its journal in memory
-  std::string path_;            // empty: the journals are there
+  std::map<int, memory_file> unnamed_;  // worker -> its journal in memory
+  std::string path_;                    // empty: the journals are there
   folder_lock lock_;
 };
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/files/memory_file.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
@@ -29,17 +29,10 @@ std::string line_of(const shrunk& s) {
 // smaller case.
 class search_record {
  public:
-  search_record() : fd_(memfd_create("warpcheck-shrink", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw environment_error(fmt::format("cannot make a file in memory: {}", std::strerror(errno)));
-  }
-  search_record(const search_record&) = delete;
-  search_record& operator=(const search_record&) = delete;
-  ~search_record() { close(fd_); }
-
   void add(const shrunk& s) const {
     const std::string line = line_of(s);
     for (size_t done = 0; done < line.size();) {
-      const ssize_t n = write(fd_, line.data() + done, line.size() - done);
+      const ssize_t n = write(file_.descriptor(), line.data() + done, line.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return;  // the case before this one is the smallest known
       done += static_cast<size_t>(n);
@@ -48,10 +41,7 @@ class search_record {
 
   // The last whole line; nothing if there is none, or if the code on trial wrote into the file.
   std::optional<shrunk> last(const std::vector<knob_info>& knobs) const {
-    std::string text;
-    std::array<char, 1 << 16> buffer;
-    for (ssize_t n; (n = pread(fd_, buffer.data(), buffer.size(), static_cast<off_t>(text.size()))) > 0;)
-      text.append(buffer.data(), static_cast<size_t>(n));
+    const std::string text = file_.text();
     const size_t end = text.rfind('\n');
     if (end == std::string::npos) return std::nullopt;
     const size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
@@ -69,7 +59,7 @@ class search_record {
   }
 
  private:
-  int fd_;
+  memory_file file_{"warpcheck-shrink"};
 };
 
 class confirmation {
