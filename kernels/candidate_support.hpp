@@ -73,6 +73,9 @@ constexpr const char* dtype_name(uint32_t bit) {
 
 // For operators of dense matrices: gaps between rows are legal in a call, but not offered.
 inline void require_dense(const tensor_view& m) {
+  if (m.ld < m.cols)
+    throw std::invalid_argument("ld" + m.rule->name + " is " + std::to_string(m.ld) +
+                                ", must be >= cols = " + std::to_string(m.cols));
   if (m.rows > 1 && m.cols > 0 && m.ld != m.cols)
     throw unsupported_call(m.rule->name + " has rows " + std::to_string(m.ld) + " elements apart, must be dense");
 }

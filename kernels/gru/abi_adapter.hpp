@@ -57,6 +57,7 @@ constexpr int64_t k_gru_hiddens[] = {32, 64, 128, 192,
 enum class gru_pass : uint8_t { forward, backward, both };
 
 struct gru_call {
+  checked_call checked;
   gru_config c;
   gru_pass pass;
   gru_params params;
@@ -67,9 +68,8 @@ struct gru_call {
   void* work;
   int64_t work_bytes;
 
-  explicit gru_call(const warpcheck_call* call) {
-    const checked_call a = check_call(gru_contract(), *call);
-    for (const tensor_view& v : a.tensors) check_dense(v);
+  explicit gru_call(const warpcheck_call* call) : checked(check_call(gru_contract(), *call)) {
+    const checked_call& a = checked;
     set_config(a, call);
     pass = static_cast<gru_pass>(static_cast<int>(a.scalar("pass")));
     const auto data = [&](const char* name) { return a.data<float>(name); };
@@ -116,6 +116,7 @@ struct gru_call {
     if (goes_backward()) list_gradients(tensors, c, params, grads);
     if (work != nullptr) check_gru_workspace(tensors, work, work_bytes, workspace_bytes());
     tensors.check_overlaps();
+    for (const tensor_view& v : checked.tensors) require_dense(v);
   }
   int64_t workspace_bytes() const {
     return std::max(goes_forward() ? gru_forward_workspace_bytes(c) : 0,
@@ -123,11 +124,6 @@ struct gru_call {
   }
 
  private:
-  static void check_dense(const tensor_view& v) {
-    if (v.ld < v.cols || (v.rows > 1 && v.ld != v.cols))
-      throw std::invalid_argument("ld" + v.rule->name + " is " + std::to_string(v.ld) + ", must be " +
-                                  std::to_string(v.cols));
-  }
   void set_config(const checked_call& a, const warpcheck_call* call) {
     const int64_t directions = a.extent("directions");
     if (directions != 1 && directions != 2)

@@ -327,8 +327,7 @@ constexpr int64_t k_boundaries[] = {4, k_group_columns, k_group_columns + 1};
 checked_call check_histogram(const warpcheck_call& call) {
   checked_call checked = check_call(histogram_contract(), call);
   for (const tensor_view& v : checked.tensors)
-    if (v.rule->name != "bins" && v.rows > 1 && v.ld != v.cols)
-      throw std::invalid_argument(v.rule->name + " must have no gaps");
+    if (v.rule->name != "bins") require_dense(v);
   return checked;
 }
 
