@@ -154,14 +154,14 @@ class extent_solver {
 
   product product_of(std::string_view factors) const {
     product p;
-    each_part(factors, '*', [&](std::string_view factor) {
+    for (const std::string_view factor : trimmed_parts(factors, "*")) {
       if (const auto value = value_of(factor)) {
         p.known *= *value;
       } else {
         p.unknown = factor;
         ++p.unknowns;
       }
-    });
+    }
     return p;
   }
 
@@ -183,12 +183,12 @@ void solve(extent_solver& solver, const std::vector<tensor_view>& tensors, const
   for (size_t before = SIZE_MAX;;) {
     size_t open = 0;
     for (const tensor_view& v : tensors) {
+      if (!v.tensor) continue;
       int k = 0;
-      if (v.tensor)
-        each_part(shape_of(*v.rule, call), ',', [&](std::string_view factors) {
-          if (!solver.agree(v.rule->name, k, factors, v.tensor->shape[k])) ++open;
-          ++k;
-        });
+      for (const std::string_view factors : trimmed_parts(shape_of(*v.rule, call), ",")) {
+        if (!solver.agree(v.rule->name, k, factors, v.tensor->shape[k])) ++open;
+        ++k;
+      }
     }
     if (open == 0 || open == before) return;
     before = open;
@@ -203,10 +203,10 @@ void find_empty(std::vector<tensor_view>& tensors, const std::vector<const DLTen
     const std::string_view shape = shape_of(*tensors[i].rule, call);
     bool fits = given[i]->ndim == dimensions_of(shape);
     int k = 0;
-    each_part(shape, ',', [&](std::string_view factors) {
+    for (const std::string_view factors : trimmed_parts(shape, ",")) {
       fits = fits && solver.allows(factors, given[i]->shape[k]);
       ++k;
-    });
+    }
     if (fits) tensors[i].tensor = given[i];
   }
 }

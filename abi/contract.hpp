@@ -77,17 +77,22 @@ struct contract {
   uint32_t dtypes() const { return forms.at(0).tensors.at(0).types; }
 };
 
-// Calls f(part) for each part of a list, without the blanks around it.
-template <class F>
-void each_part(std::string_view list, char separator, F&& f) {
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(separator, begin), list.size());
-    size_t first = begin, last = end;
-    while (first < last && list[first] == ' ') ++first;
-    while (first < last && list[last - 1] == ' ') --last;
-    f(list.substr(first, last - first));
-    begin = end + 1;
+// Returns the text without the blanks around it.
+inline std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+// Returns the parts between separators, empty ones included, each without the blanks around it: a text without a
+// separator has one part.
+inline std::vector<std::string_view> trimmed_parts(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(trimmed(text.substr(begin, end - begin)));
+    begin = end + separator.size();
   }
+  return parts;
 }
 int dimensions_of(std::string_view shape);
 

@@ -48,7 +48,7 @@ trial_case case_of(const description& d, const bench_row& row) {
   t.type = row.type;
   std::map<std::string, recipe> fills = row.fills;
   const call_form& form = d.forms[row.form];
-  for (const tensor_info& info : form.tensors)
+  for (const tensor_rule& info : form.tensors)
     if (d.lists_all_tensors) fills.try_emplace(info.name);
   trial_case c = make_case(d, t, row.of, std::move(fills), row.form);
   for (tensor_spec& x : c.tensors)

@@ -21,16 +21,16 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_given_tensor(const tensor_info& t, bool is_input) { return t.is_input == is_input && t.name != "work"; }
+bool is_given_tensor(const tensor_rule& t, bool is_input) { return t.is_input == is_input && t.name != "work"; }
 
 // Returns the names with empty ones replaced by the next tensors of the form; nothing if the form has no such tensor.
 std::optional<std::vector<std::string>> filled_names(const call_form& form, const std::vector<std::string>& given,
                                                      bool is_input) {
   std::vector<std::string> names, free;
-  for (const tensor_info& t : form.tensors)
+  for (const tensor_rule& t : form.tensors)
     if (is_given_tensor(t, is_input) && !contains(given, t.name)) free.push_back(t.name);
   for (const std::string& name : given) {
-    const tensor_info* const known = form.find(name);
+    const tensor_rule* const known = form.find(name);
     if (name.empty() ? free.empty() : !known || !is_given_tensor(*known, is_input)) return std::nullopt;
     names.push_back(name.empty() ? free.front() : name);
     if (name.empty()) free.erase(free.begin());
@@ -39,8 +39,8 @@ std::optional<std::vector<std::string>> filled_names(const call_form& form, cons
 }
 
 // Returns the first required input that is not among the names, or null.
-const tensor_info* missing_input(const call_form& form, const std::vector<std::string>& inputs) {
-  for (const tensor_info& t : form.tensors)
+const tensor_rule* missing_input(const call_form& form, const std::vector<std::string>& inputs) {
+  for (const tensor_rule& t : form.tensors)
     if (t.is_input && !t.is_optional && !contains(inputs, t.name)) return &t;
   return nullptr;
 }
@@ -48,7 +48,7 @@ const tensor_info* missing_input(const call_form& form, const std::vector<std::s
 std::vector<std::string> names_of_tensors(const description& d, bool is_input) {
   std::vector<std::string> names;
   for (const call_form& form : d.forms)
-    for (const tensor_info& t : form.tensors)
+    for (const tensor_rule& t : form.tensors)
       if (is_given_tensor(t, is_input) && !contains(names, t.name)) names.push_back(t.name);
   return names;
 }
@@ -65,7 +65,7 @@ std::vector<std::string> names_of_tensors(const description& d, bool is_input) {
   for (const call_form& form : d.forms) {
     const auto names = filled_names(form, inputs, true);
     if (!names || !filled_names(form, outputs, false)) continue;
-    const tensor_info& missing = *missing_input(form, *names);
+    const tensor_rule& missing = *missing_input(form, *names);
     std::vector<std::string_view> types;
     for (const dtype type : types_of(d, missing)) types.push_back(name_of(type));
     throw usage_error(
@@ -94,7 +94,7 @@ void set_tensor(trial_case& c, const call_form& form, const std::string& name, c
 // A recipe for every tensor of the form, if its cases list all of them.
 std::map<std::string, recipe> all_tensors_of(const description& d, const call_form& form) {
   std::map<std::string, recipe> fills;
-  for (const tensor_info& t : form.tensors)
+  for (const tensor_rule& t : form.tensors)
     if (d.lists_all_tensors) fills[t.name] = {};
   return fills;
 }
@@ -128,7 +128,7 @@ trial_case smallest_case(const description& d, const given_names& names, target 
   t.op = d.op;
   trial_case c = make_case(d, t, of, all_tensors_of(d, form), names.form);
   for (tensor_spec& s : c.tensors)
-    if (const std::vector<dtype>& types = form.find(s.name)->types;
+    if (const std::vector<dtype> types = engine::types_of(*form.find(s.name));
         !types.empty() && std::find(types.begin(), types.end(), s.type) == types.end())
       s.type = types.front();
   c.property = judging_property(d).name;
@@ -175,18 +175,20 @@ given_names names_of_call(const description& d, const std::vector<std::string>& 
   refuse_names(d, inputs, outputs);
 }
 
-std::vector<dtype> types_of(const description& d, const tensor_info& t) {
-  if (!t.types.empty()) return t.types;
+std::vector<dtype> types_of(const description& d, const tensor_rule& t) {
+  if (t.types != 0) return engine::types_of(t);
   for (const call_form& form : d.forms)  // "as the first"
-    if (form.find(t.name) && !form.tensors.front().types.empty()) return form.tensors.front().types;
+    if (form.find(t.name) && form.tensors.front().types != 0) return engine::types_of(form.tensors.front());
   return judging_property(d).types;
 }
 
 void set_scalar(trial_case& c, const std::string& name, const std::string& value) {
-  const scalar_info* const s = find_scalar(c, name);
+  const scalar_rule* const s = find_scalar(c, name);
   if (!s) {
     std::vector<std::string> known;
-    for (const scalar_info& one : find_description(c.op)->form_of(c)->scalars) known.push_back(one.name);
+    const call_form& form = *find_description(c.op)->form_of(c);
+    for (const auto* list : {&form.scalars, &form.knobs})
+      for (const scalar_rule& one : *list) known.push_back(one.name);
     throw usage_error(fmt::format("'{}' is no scalar of {}; it has {}", name, c.op,
                                   known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
   }

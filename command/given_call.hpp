@@ -29,7 +29,7 @@ struct given_names {
 given_names names_of_call(const engine::description& d, const std::vector<std::string>& inputs,
                           const std::vector<std::string>& outputs, const std::map<std::string, std::string>& scalars);
 // The element types that a tensor may have.
-std::vector<dtype> types_of(const engine::description& d, const engine::tensor_info& t);
+std::vector<dtype> types_of(const engine::description& d, const tensor_rule& t);
 
 // Sets a scalar of the case; an enumeration may be given by its code. Throws usage_error that names the existing
 // scalars.

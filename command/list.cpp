@@ -25,16 +25,20 @@ std::string range_text(int64_t least, int64_t most) {
 void describe_calls(const engine::description& d) {
   for (const engine::call_form& form : d.forms) {
     fmt::print("call {}\n", form.name);
-    for (const engine::tensor_info& t : form.tensors) {
+    for (const tensor_rule& t : form.tensors) {
       std::string types;
-      for (const dtype type : t.types) types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
-      for (const engine::shape_when& w : t.when)
-        types += fmt::format("; [{}] where {} = {}", w.shape, w.scalar, w.value);
+      for (const dtype type : engine::types_of(t))
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", name_of(type));
+      for (const other_shape& o : t.others) types += fmt::format("; [{}] where {} = {}", o.shape, o.scalar, o.value);
       fmt::print("  {:<6} {:<10} [{}] {}{}{}\n", t.is_input ? "input" : "output", t.name, t.shape,
-                 t.types.empty() ? "as the first" : "", types, t.is_optional ? ", optional" : "");
+                 t.types == 0 ? "as the first" : "", types, t.is_optional ? ", optional" : "");
     }
-    for (const engine::scalar_info& s : form.scalars)
-      fmt::print("  {:<6} {:<10} {}; default {}\n", s.is_passed ? "scalar" : "knob", s.name, s.meaning, s.fallback);
+    const auto print_scalars = [](const char* kind, const std::vector<scalar_rule>& scalars) {
+      for (const scalar_rule& s : scalars)
+        fmt::print("  {:<6} {:<10} {}; default {}\n", kind, s.name, s.meaning, engine::usual_text(s));
+    };
+    print_scalars("scalar", form.scalars);
+    print_scalars("knob", form.knobs);
   }
   std::string parameters;
   for (const entry_name& n : entry_names(d)) parameters += (parameters.empty() ? "" : ", ") + declaration_of(n);

@@ -22,7 +22,7 @@ golden_file known_answer(const std::string& op, std::string name, std::string ge
   for (const auto& [tensor, values] : inputs)
     fills[tensor] = engine::make_recipe("constant", {all_equal(values) ? values[0] : 0});
   engine::target t;
-  if (const auto& types = d->forms.front().tensors.front().types; !types.empty()) t.type = types.front();
+  if (const auto types = engine::types_of(d->forms.front().tensors.front()); !types.empty()) t.type = types.front();
   f.the_case = engine::make_case(*d, t, of, std::move(fills));
   f.the_case.property = "golden";
   f.the_case.knobs = std::move(knobs);  // device and candidate are the check's
@@ -75,11 +75,15 @@ engine::property golden_property(std::string op, std::vector<dtype> types, std::
   p.sentence = "known answers come out within the bound";
   p.types = std::move(types);
   p.generate = [known_answers](const engine::target& t, engine::draw& d) {
-    std::vector<golden_file> of_type = known_answers();
-    std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.tensors.front().type != t.type; });
+    static std::map<std::string, std::vector<golden_file>> of_operator;
+    std::vector<golden_file>& answers = of_operator[t.op];
+    if (answers.empty()) answers = known_answers();
+    std::vector<const golden_file*> of_type;
+    for (const golden_file& f : answers)
+      if (f.the_case.tensors.front().type == t.type) of_type.push_back(&f);
     if (of_type.empty())
       throw engine::usage_error(fmt::format("{}/golden: it has no answer of {}", t.op, name_of(t.type)));
-    return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
+    return candidate_case(*of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
   };
   p.check = std::move(check);
   p.share_percent = 10;

@@ -24,17 +24,16 @@ struct operator_plugin {
 };
 
 // To be raised with every change of what plug-ins are compiled against.
-inline constexpr uint32_t k_plugin_abi = 3;
+inline constexpr uint32_t k_plugin_abi = 4;
 
 // Tells headers apart that differ although nobody raised the number.
 constexpr uint32_t plugin_layout() {
   uint32_t layout = 0;
   for (const size_t size :
-       {sizeof(operator_plugin), sizeof(engine::description), sizeof(engine::call_form), sizeof(engine::tensor_info),
-        sizeof(engine::scalar_info), sizeof(engine::bench_row), sizeof(engine::property), sizeof(engine::target),
-        sizeof(engine::trial), sizeof(engine::trial_case), sizeof(engine::tensor_spec), sizeof(engine::run_result),
-        sizeof(engine::draw), sizeof(reference::judgement), sizeof(golden::golden_file), sizeof(contract),
-        sizeof(form_rule), sizeof(tensor_rule), sizeof(scalar_rule)})
+       {sizeof(operator_plugin), sizeof(engine::description), sizeof(engine::call_form), sizeof(engine::bench_row),
+        sizeof(engine::property), sizeof(engine::target), sizeof(engine::trial), sizeof(engine::trial_case),
+        sizeof(engine::tensor_spec), sizeof(engine::run_result), sizeof(engine::draw), sizeof(reference::judgement),
+        sizeof(golden::golden_file), sizeof(contract), sizeof(form_rule), sizeof(tensor_rule), sizeof(scalar_rule)})
     layout = layout * 31 + static_cast<uint32_t>(size);
   return layout;
 }

@@ -2,7 +2,6 @@
 #include "reference/$op/$op.hpp"
 
 #include "kernels/$op/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "command/candidates/described_contract.hpp"
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 
 namespace warpcheck::cli {
@@ -21,11 +20,9 @@ const entry_name k_stream = {"stream", entry_meaning::stream, "stream"};
 std::vector<std::string> extents_of(const engine::description& d, const tensor_rule& t) {
   std::vector<std::string> extents;
   const auto add = [&](std::string_view shape) {
-    each_part(shape, ',', [&](std::string_view factors) {
-      each_part(factors, '*', [&](std::string_view factor) {
+    for (const std::string_view factors : trimmed_parts(shape, ","))
+      for (const std::string_view factor : trimmed_parts(factors, "*"))
         if (d.find(factor)) extents.emplace_back(factor);
-      });
-    });
   };
   add(t.shape);
   for (const other_shape& other : t.others) add(other.shape);
@@ -152,10 +149,10 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   for (const engine::call_form& form : engine::find_description(op)->forms) {
-    for (const engine::tensor_info& t : form.tensors)
+    for (const tensor_rule& t : form.tensors)
       if (t.is_optional && is_named(t.name)) add(t.name);
-    for (const engine::scalar_info& s : form.scalars)
-      if (s.is_passed && is_named(s.name) && !is_named(s.of_tensor)) add(fmt::format("{}!={}", s.name, s.fallback));
+    for (const scalar_rule& s : form.scalars)
+      if (is_named(s.name) && !is_named(s.of_tensor)) add(fmt::format("{}!={}", s.name, engine::usual_text(s)));
   }
   return fmt::format("{}", fmt::join(lacked, ", "));
 }
@@ -186,7 +183,7 @@ namespace {
 imported_function renamed(const imported_function& entry, const std::string& arguments) {
   if (arguments.empty()) return entry;
   imported_function f = entry;
-  const std::vector<std::string_view> items = engine::trimmed_parts(arguments, ",");
+  const std::vector<std::string_view> items = trimmed_parts(arguments, ",");
   if (arguments.find('=') == std::string::npos) {
     if (items.size() != f.parameters.size())
       throw usage_error(fmt::format("args: {} names are given, '{}' has {} parameters: {}", items.size(), entry.name,
@@ -195,7 +192,7 @@ imported_function renamed(const imported_function& entry, const std::string& arg
     return f;
   }
   for (const std::string_view item : items) {
-    const std::vector<std::string_view> pair = engine::trimmed_parts(item, "=");
+    const std::vector<std::string_view> pair = trimmed_parts(item, "=");
     const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
     if (pair.size() != 2 || found == entry.parameters.end())
       throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,

@@ -41,16 +41,15 @@ struct inline_call {
       for (const tensor_rule* t : *list) {
         add([&](const entry_name& n) { return n.name == t->name; });
         std::vector<std::string> shape;
-        each_part(t->shape, ',', [&](std::string_view factors) {
+        for (const std::string_view factors : trimmed_parts(t->shape, ",")) {
           std::vector<std::string> product;
-          each_part(factors, '*', [&](std::string_view f) {
+          for (const std::string_view f : trimmed_parts(factors, "*"))
             product.push_back(
                 std::all_of(f.begin(), f.end(), ::isdigit) ? std::string(f) : add([&](const entry_name& n) {
                   return n.meaning == entry_meaning::extent && n.of == f;
                 }));
-          });
           shape.push_back(fmt::format("{}", fmt::join(product, " * ")));
-        });
+        }
         shapes_.push_back(fmt::format("{{{}}}", fmt::join(shape, ", ")));
       }
   }

@@ -21,7 +21,6 @@
 #include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/null_kernels.hpp"
@@ -140,12 +139,12 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
     });
   };
   for (const call_form& form : find_description(t.op)->forms) {
-    for (const tensor_info& info : form.tensors)
+    for (const tensor_rule& info : form.tensors)
       if (info.is_optional && info.name != "work" && !is_lacked(info.name, "")) add(info.name);
-    for (const scalar_info& s : form.scalars) {
-      if (s.is_passed && s.names.empty() && !is_lacked(s.name, "")) add(s.name);
+    for (const scalar_rule& s : form.scalars) {
+      if (s.names.empty() && !is_lacked(s.name, "")) add(s.name);
       for (const std::string& value : s.names)
-        if (s.is_passed && value != s.fallback && !is_lacked(s.name, value)) add(fmt::format("{}={}", s.name, value));
+        if (value != usual_text(s) && !is_lacked(s.name, value)) add(fmt::format("{}={}", s.name, value));
     }
   }
   return names.empty() ? "the plain call" : fmt::format("{}", fmt::join(names, ", "));

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "kernels/argmax/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {

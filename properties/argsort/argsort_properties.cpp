@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "kernels/argsort/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/numerics/float_value.hpp"
 

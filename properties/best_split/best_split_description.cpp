@@ -8,7 +8,6 @@
 #include "kernels/best_split/contract.hpp"
 #include "properties/best_split/best_split_call.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description_of.hpp"
 
 namespace warpcheck {
 
@@ -33,28 +32,29 @@ int64_t size(const sizes& of, const char* extent) {
 }
 
 // Of the cases' tables.
-const std::vector<scalar_info> k_scalars_of_splits = {
-    {"seed", "1", "of what the tables draw", 0, 0, false, {}, false},
-    {"missing", "0", "0 none, 1 zero, 2 nan, 3 mixed", 0, 0, false, {}, false},
-    {"encoding", "0", "whether bin 0 is left out of the histogram; 2 mixed", 0, 0, false, {}, false},
-    {"default_bin", "-1", "-1: first, second, middle and last, mixed", 0, 0, false, {}, false},
-    {"categorical", "0", "2 mixed", 0, 0, false, {}, false},
-    {"exact", "1", "whether slots have counts", 0, 0, false, {}, false},
-    {"empty", "0", "percentage of bins without rows", 0, 0, false, {}, false},
-    {"masked", "0", "1: some features are left out", 0, 0, false, {}, false},
-    {"last_bins", "0", "stored bins of the last of several features; 0: as of the others", 0, 0, false, {}, false},
-    {"parent", "1", "the parent's gain as a multiple of the leaf's own", 0, 0, false, {}, false},
-    {"at", "0", "where something is planted", 0, 0, false, {}, false},
-    {"to", "0", "where its counterpart is planted", 0, 0, false, {}, false}};
-const std::vector<scalar_info> k_scalars_of_records = {
-    {"seed", "1", "of the records", 0, 0, false, {}, false},
-    {"gains", "0", "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid", 0, 0, false, {}, false},
-    {"place", "0", "of the one valid record of the first leaf; one further in each next", 0, 0, false, {}, false}};
+const std::vector<scalar_rule> k_knobs_of_splits = {
+    {"seed", 1, "of what the tables draw"},
+    {"missing", 0, "0 none, 1 zero, 2 nan, 3 mixed"},
+    {"encoding", 0, "whether bin 0 is left out of the histogram; 2 mixed"},
+    {"default_bin", -1, "-1: first, second, middle and last, mixed"},
+    {"categorical", 0, "2 mixed"},
+    {"exact", 1, "whether slots have counts"},
+    {"empty", 0, "percentage of bins without rows"},
+    {"masked", 0, "1: some features are left out"},
+    {"last_bins", 0, "stored bins of the last of several features; 0: as of the others"},
+    {"parent", 1, "the parent's gain as a multiple of the leaf's own"},
+    {"at", 0, "where something is planted"},
+    {"to", 0, "where its counterpart is planted"}};
+const std::vector<scalar_rule> k_knobs_of_records = {
+    {"seed", 1, "of the records"},
+    {"gains", 0, "0 all, 1 below zero, 2 equal, 3 none valid, 4 one valid"},
+    {"place", 0, "of the one valid record of the first leaf; one further in each next"}};
 
 // All inputs but the numbers of a histogram and of records follow from the knobs.
-void add_tables(call_form& form, const std::vector<scalar_info>& scalars) {
-  for (tensor_info& t : form.tensors) t.is_derived = t.is_input && t.name != "hist" && t.name != "in_value";
-  form.scalars.insert(form.scalars.end(), scalars.begin(), scalars.end());
+void add_tables(call_form& form, std::vector<scalar_rule> knobs) {
+  for (const tensor_rule& t : form.tensors)
+    if (t.is_input && t.name != "hist" && t.name != "in_value") form.derived.push_back(t.name);
+  form.knobs = std::move(knobs);
 }
 
 std::vector<split_feature> features_of(const trial_case& c, int64_t features, int64_t slots_of_leaf) {
@@ -200,8 +200,8 @@ const description_registration described([] {
   find_extent(d, "list").derived = [](const sizes&, const trial_case& c) {
     return std::max<int64_t>(1, whole_number(c, "max_cat"));
   };
-  add_tables(d.forms[0], k_scalars_of_splits);
-  add_tables(d.forms[1], k_scalars_of_records);
+  add_tables(d.forms[0], k_knobs_of_splits);
+  add_tables(d.forms[1], k_knobs_of_records);
   d.illegal = [](const sizes& of, const trial_case&) {
     const int64_t places = size(of, "leaves") * size(of, "features");
     return places > 0 && size(of, "slots") / places > k_most_bins

@@ -9,6 +9,7 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/files/sha256.hpp"
+#include "properties/engine/trials/library.hpp"
 #include "properties/formula/formula_bench.hpp"
 #include "reference/formula/printer.hpp"
 
@@ -52,11 +53,11 @@ std::string dimension_of(const named_formula& f, const formula::tensor& t, size_
   return name;
 }
 
-tensor_info info_of(const named_formula& f, const formula::tensor& t, bool is_input, description& d) {
+tensor_rule info_of(const named_formula& f, const formula::tensor& t, bool is_input, description& d) {
   std::string shape;
   for (size_t k = 0; k < t.shape.size(); ++k)
     shape += fmt::format("{}{}", k == 0 ? "" : ", ", dimension_of(f, t, k, d));
-  return {t.name, is_input, shape.empty() ? "1" : shape, {memory_type(t)}};
+  return {t.name, is_input, shape.empty() ? "1" : shape, dtype_bit(memory_type(t))};
 }
 
 // Why values of an input are not what the formula allows, or "".
@@ -137,7 +138,7 @@ description describe(const named_formula& f) {
   form.name = "call";
   for (const std::string& name : f.op.free_extents()) {
     if (is_of_no_tensor(f.op, name))
-      form.scalars.push_back({name, "2", "extent that index lists alone mention", 1, 0x1p31, true, {}, false});
+      form.knobs.push_back({name, 2, "extent that index lists alone mention", 1, 0x1p31, true});
     else
       d.extents.push_back({name});
   }
@@ -147,7 +148,7 @@ description describe(const named_formula& f) {
   for (const formula::tensor& t : f.op.inputs) form.tensors.push_back(info_of(f, t, true, d));
   for (const formula::tensor& t : f.op.outputs) form.tensors.push_back(info_of(f, t, false, d));
   for (const formula::scalar& s : f.op.scalars) {
-    scalar_info info = {s.name, format_number(s.fallback), "scalar of the formula"};
+    scalar_rule info = {s.name, s.fallback, "scalar of the formula"};
     if (s.has_range) info.least = s.least, info.most = s.most;
     info.is_integer = s.is_integer;
     form.scalars.push_back(std::move(info));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/gru/contract.hpp"
 #include "properties/gru/gru_cases.hpp"
 
 namespace warpcheck {
@@ -54,42 +55,49 @@ bench_row timed(const gru_shape& s, const std::string& precision, bool forward) 
   return row;
 }
 
+// A tensor's elements of step t and row b. `of`: sizes of the part.
+bench_part::box slice_of(const tensor_rule& rule, const sizes& of, int64_t t, int64_t b) {
+  bench_part::box slice{rule.name, rule.name, {}, {}};
+  for (const std::string_view dimension : trimmed_parts(rule.shape, ",")) {
+    slice.begin.push_back(dimension == "time" ? t : dimension == "batch" ? b : 0);
+    int64_t size = 1;
+    for (const std::string_view factor : trimmed_parts(dimension, "*")) {
+      const auto extent = of.find(factor);
+      size *= extent == of.end() ? factor[0] - '0' : extent->second;
+    }
+    slice.shape.push_back(size);
+  }
+  return slice;
+}
+
 // Step t of row b, which begins at the state before it; backwards from the e that the call wrote.
 bench_part step_of(const bench_row& row, int64_t t, int64_t b) {
   const bool forward = row.scalars.at("pass") == "forward";
-  const int64_t time = row.of.at("time"), input = row.of.at("input"), hidden = row.of.at("hidden"),
-                directions = row.of.at("directions");
+  const int64_t hidden = row.of.at("hidden"), directions = row.of.at("directions");
   bench_part part{fmt::format("step {} of row {}", t, b), row, {}};
   part.row.of["time"] = part.row.of["batch"] = 1;
   part.row.of["work_bytes"] = 0;
-  const auto take = [&](const char* tensor, std::vector<int64_t> begin, std::vector<int64_t> shape) {
-    part.boxes.push_back({tensor, tensor, std::move(begin), std::move(shape)});
-  };
-  take("x", {t, b, 0}, {1, 1, input});
-  for (const auto& [name, cols] : {std::pair{"w_ih", input}, {"w_hh", hidden}})
-    take(name, {0, 0, 0}, {directions, 3 * hidden, cols});
-  for (const char* name : {"b_ih", "b_hh"}) take(name, {0, 0}, {directions, 3 * hidden});
   const char* const y = forward ? "y" : "y_in";
   for (int64_t d = 0; d < directions; ++d) {
     const std::vector<int64_t> state = {1, 1, hidden};
-    const bool is_first = d == 0 ? t == 0 : t + 1 == time;
+    const bool is_first = d == 0 ? t == 0 : t + 1 == row.of.at("time");
     if (is_first)
       part.boxes.push_back({"h0", "h0", {d, b, 0}, state, d * hidden});
     else
       part.boxes.push_back({"h0", y, {d == 0 ? t - 1 : t + 1, b, d * hidden}, state, d * hidden});
     if (forward) part.boxes.push_back({"hn", y, {t, b, d * hidden}, state, d * hidden});
   }
-  take(y, {t, b, 0}, {1, 1, directions * hidden});
-  take(forward ? "history" : "history_in", {0, t, b, 0}, {directions, 1, 1, 4 * hidden});
-  if (forward) return part;
   for (const char* of_all_steps : {"dy", "dw_ih", "dw_hh", "db_ih", "db_hh"}) {
     part.row.tensors.erase(of_all_steps);
     part.row.fills.erase(of_all_steps);
   }
+  for (const tensor_rule& rule : gru_contract().forms[0].tensors)
+    if (rule.name != "h0" && rule.name != "hn" && rule.name != "work" &&
+        (!rule.is_optional || part.row.tensors.contains(rule.name)))
+      part.boxes.push_back(slice_of(rule, part.row.of, t, b));
+  if (forward) return part;
   part.row.tensors["dhn"] = dtype::f32;
   part.boxes.push_back({"dhn", "trace_e", {0, t, b, 0}, {directions, 1, 1, hidden}});
-  take("trace_e", {0, t, b, 0}, {directions, 1, 1, hidden});
-  take("dx", {t, b, 0}, {1, 1, input});
   return part;
 }
 

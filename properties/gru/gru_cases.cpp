@@ -12,9 +12,7 @@
 
 #include "kernels/gru/contract.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/cases/offer.hpp"
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/gru/gru_call.hpp"
@@ -28,7 +26,14 @@ using reference::gru_shape;
 
 namespace {
 
-constexpr size_t k_tensors = 25;
+void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
+  t.shape = std::move(shape);
+  t.ld = t.cols();
+}
+void empty(tensor_spec& t) {
+  set_shape(t, std::vector<int64_t>(t.shape.size(), 0));
+  t.fill.edits.clear();
+}
 
 bool has(const trial_case& c, const char* tensor) {
   const tensor_spec* t = c.find(tensor);
@@ -36,9 +41,9 @@ bool has(const trial_case& c, const char* tensor) {
 }
 
 std::string what_is_illegal(const sizes& of, const trial_case& c) {
-  if (c.tensors.size() != k_tensors)
+  if (const size_t all = gru_contract().forms[0].tensors.size(); c.tensors.size() != all)
     return fmt::format("tensors: {} are given, must be {}; one that is not there has no elements", c.tensors.size(),
-                       k_tensors);
+                       all);
   const auto size = [&](const char* extent) {
     const auto found = of.find(extent);
     return found == of.end() ? 0 : found->second;
@@ -66,10 +71,7 @@ void mend(trial_case& c) {
   drop_absent(c);
   if (forward) leave_out(c, "y_in"), leave_out(c, "history_in");
   if (!forward || has(c, "y")) return;
-  const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
-  tensor_spec& y = *c.find("y");
-  y.shape = {x.shape[0], x.shape[1], w_hh.shape[0] * w_hh.shape[2]};
-  y.ld = y.cols();
+  set_shape(*c.find("y"), shape_by(c, "y", sizes_of(*find_description("gru"), c)));
 }
 
 split_call the_passes() {
@@ -79,7 +81,7 @@ split_call the_passes() {
 const description& the_description() {
   static const description described = [] {
     description d = description_of(gru_contract());
-    d.forms[0].scalars.push_back({"refused", "0", "draws discarded before this case", 0, 0, false, {}, false});
+    d.forms[0].knobs = {{"refused", 0, "draws discarded before this case"}};
     d.illegal = what_is_illegal;
     d.mend = mend;
     d.bench = gru_bench_list();
@@ -94,15 +96,6 @@ const description_registration described(the_description());
 
 sizes sizes_of(const gru_shape& s) {
   return {{"time", s.time}, {"batch", s.batch}, {"input", s.input}, {"hidden", s.hidden}, {"directions", s.directions}};
-}
-
-void set_shape(tensor_spec& t, std::vector<int64_t> shape) {
-  t.shape = std::move(shape);
-  t.ld = t.cols();
-}
-void empty(tensor_spec& t) {
-  set_shape(t, std::vector<int64_t>(t.shape.size(), 0));
-  t.fill.edits.clear();
 }
 
 template <class T>
@@ -435,13 +428,13 @@ void judge_sums(trial& t, const gru_part& whole, const std::vector<gru_part>& pa
 void leave_out(trial_case& c, std::string_view tensor) { empty(*c.find(tensor)); }
 
 void drop_absent(trial_case& c) {
-  for (const tensor_info& info : the_description().forms[0].tensors)
+  for (const tensor_rule& info : the_description().forms[0].tensors)
     if (!why_absent(c, info).empty()) leave_out(c, info.name);
 }
 
 std::vector<std::string> gru_outputs() {
   std::vector<std::string> names;
-  for (const tensor_info& info : the_description().forms[0].tensors)
+  for (const tensor_rule& info : the_description().forms[0].tensors)
     if (!info.is_input && info.name != "work") names.push_back(info.name);
   return names;
 }
@@ -449,8 +442,8 @@ std::vector<std::string> gru_outputs() {
 trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outputs) {
   trial_case c;
   c.op = "gru";
-  for (const tensor_info& info : the_description().forms[0].tensors) {
-    c.tensors.push_back(make_tensor(info, dtype::f32));
+  for (const tensor_rule& info : the_description().forms[0].tensors) {
+    c.tensors.push_back(make_tensor(the_description().forms[0], info, dtype::f32));
     if (info.is_input) c.tensors.back().fill = make_recipe("constant", {0});
   }
   for (tensor_spec& t : c.tensors)
@@ -484,7 +477,7 @@ trial_case gru_case_of(const target& t, draw& d, const gru_choice& choice) {
   const auto all_of = [](double value) { return make_recipe("uniform", {0, value, value}); };
   fills["lengths"] = all_of(static_cast<double>(s.time));
   fills["reset"] = fills["y_in"] = fills["history_in"] = all_of(0);
-  for (const tensor_info& info : the_description().forms[0].tensors)
+  for (const tensor_rule& info : the_description().forms[0].tensors)
     if (!info.is_input) fills[info.name] = {};
   sizes of = sizes_of(s);
   of["work_bytes"] = 0;

@@ -21,33 +21,27 @@ void judge_sequence_in_hand(trial& t) {
 
 bool is_given(const trial_case& c, const char* tensor) { return c.at(tensor).elements() > 0; }
 
-void want(trial_case& c, const char* output, std::vector<int64_t> shape) {
+void want(trial_case& c, const std::string& output) {
   tensor_spec& t = *c.find(output);
-  t.shape = std::move(shape);
+  t.shape = shape_by(c, output, sizes_of(*find_description("gru"), c));
   t.ld = t.cols();
 }
 
 // Without gradients it is a forward pass. Where no outputs were given, all are asked for that belong to given inputs.
 void complete_sequence(trial_case& c, const tensor_map&, bool has_outputs) {
   bool has_gradients = is_given(c, "dy") || is_given(c, "dhn");
-  for (const tensor_info& info : find_description("gru")->forms[0].tensors)
+  for (const tensor_rule& info : find_description("gru")->forms[0].tensors)
     for (const scalar_value& never : info.never_with)
       has_gradients = has_gradients || (never.scalar == "pass" && never.value == 0 && is_given(c, info.name.c_str()));
   if (!c.knobs.contains("pass") && !has_gradients) set_knob(c, "pass", "forward");
   if (!c.knobs.contains("history_mode") && !is_given(c, "history"))
     set_knob(c, "history_mode", c.knob("pass") == "forward" ? "none" : "recompute");
   if (has_outputs) return;
-  const tensor_spec &x = c.at("x"), &w_hh = c.at("w_hh");
-  const std::vector<int64_t> state = {w_hh.shape[0], x.shape[1], w_hh.shape[2]};
-  if (c.knob("pass") != "backward") {
-    want(c, "y", {x.shape[0], x.shape[1], w_hh.shape[0] * w_hh.shape[2]});
-    want(c, "hn", state);
-  }
+  if (c.knob("pass") != "backward") want(c, "y"), want(c, "hn");
   if (c.knob("pass") == "forward") return;
-  for (const tensor_info& info : find_description("gru")->forms[0].tensors)
+  for (const tensor_rule& info : find_description("gru")->forms[0].tensors)
     if (const std::string gradient = "d" + info.name; info.is_input && is_given(c, info.name.c_str()))
-      if (const tensor_spec* const of = c.find(gradient); of && !of->is_input)
-        want(c, gradient.c_str(), c.at(info.name).shape);
+      if (const tensor_spec* const of = c.find(gradient); of && !of->is_input) want(c, gradient);
 }
 
 const in_hand_registration of_sequence({"gru", "forward-matches-the-reference", judge_sequence_in_hand,

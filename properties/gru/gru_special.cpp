@@ -30,8 +30,8 @@ const std::vector<special_place>& special_places() {
         list.push_back({tensor, gate, (list.size() / 2 + static_cast<size_t>(gate)) % 2 == 0 ? k_inf : -k_inf});
       }
     const auto each = [](const auto& f) {
-      for (const tensor_info& info : find_description("gru")->forms[0].tensors)
-        if (info.is_input && info.types.front() == dtype::f32) f(info.name);
+      for (const tensor_rule& info : find_description("gru")->forms[0].tensors)
+        if (info.is_input && info.types == WARPCHECK_F32) f(info.name);
     };
     each([&](const std::string& tensor) {
       if (tensor.ends_with("_ih") || tensor.ends_with("_hh") || tensor == "history_in") return;

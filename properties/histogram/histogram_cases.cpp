@@ -6,7 +6,6 @@
 
 #include "kernels/histogram/contract.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/row_inputs.hpp"
@@ -112,12 +111,10 @@ const description_registration described([] {
     return static_cast<int64_t>(entries_by_knobs(c, size(of, "slots")).size());
   };
   for (call_form& form : d.forms) {
-    for (tensor_info& t : form.tensors) t.is_derived = t.name == "cols" || t.name == "entries";
-    form.scalars.insert(
-        form.scalars.end(),
-        {{"widths", "255", "bins of the columns, a list taken in turn", 0, 0, false, {}, false},
-         {"mfb", "0", "bins that columns do not store, 0 or 1, a list taken in turn", 0, 0, false, {}, false},
-         {"gap", "0", "slots behind each column that belong to none", 0, 0, false, {}, false}});
+    form.derived = {"cols", "entries"};
+    form.knobs = {{"widths", 255, "bins of the columns, a list taken in turn"},
+                  {"mfb", 0, "bins that columns do not store, 0 or 1, a list taken in turn"},
+                  {"gap", 0, "slots behind each column that belong to none"}};
   }
   d.illegal = what_is_illegal;
   d.derive = derive_histogram;

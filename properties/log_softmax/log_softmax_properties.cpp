@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "kernels/log_softmax/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/logsumexp/logsumexp.hpp"
 #include "reference/softmax/softmax.hpp"

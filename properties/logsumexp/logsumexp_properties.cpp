@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "kernels/logsumexp/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 
 namespace warpcheck {

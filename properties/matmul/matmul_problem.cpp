@@ -9,7 +9,6 @@
 #include "kernels/matmul/contract.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/rows/equal_launches.hpp"

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "kernels/reduce/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/rows/row_properties.hpp"
 

@@ -282,7 +282,7 @@ property& row_properties::add(std::string name, std::string sentence, row_genera
   p.op = op_.described.op;
   p.name = std::move(name);
   p.sentence = std::move(sentence);
-  p.types = op_.described.forms.front().tensors.front().types;
+  p.types = types_of(op_.described.forms.front().tensors.front());
   p.generate = [op = op_, generate](const target& t, draw& d) {
     trial_case c = generate(op, t, d);
     if (op.dense) close_gaps(c);
@@ -401,7 +401,7 @@ trial_case batch_rows(const row_operator& op, const target& t, draw& d) {
 
 void row_properties::add_batch_invariance() {
   list_.push_back(batch_invariance(
-      op_.described.op, op_.described.forms.front().tensors.front().types, op_.described.extents.front().name,
+      op_.described.op, types_of(op_.described.forms.front().tensors.front()), op_.described.extents.front().name,
       [op = op_](const target& t, draw& d) {
         trial_case c = batch_rows(op, t, d);
         if (op.dense) close_gaps(c);

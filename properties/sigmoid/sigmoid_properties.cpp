@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "kernels/sigmoid/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/numerics/float_value.hpp"

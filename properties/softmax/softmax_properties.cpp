@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "kernels/softmax/contract.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/rows/row_properties.hpp"
 #include "reference/softmax/softmax.hpp"
 

@@ -19,13 +19,13 @@ const description_registration described([] {
                                                    return 16 * of.at("hidden");
                                                  }}};
   d.forms = {{"forward",
-              {{"x", true, "time, batch, directions*hidden", {dtype::f32, dtype::f16}},
-               {"bias", true, "3*hidden", {dtype::f32}, true},
-               {"y", false, "time, batch, hidden", {}, false, {{"order", 1, "batch, time, hidden"}}},
-               {"work", false, "bytes", {dtype::u8}, true}},
-              {{"directions", "1", "one or two", 1, 2, true},
-               {"order", "time_first", "of y", 0, 1, true, {"time_first", "batch_first"}},
-               {"scale", "1", "any number"}}}};
+              {{"x", true, "time, batch, directions*hidden", WARPCHECK_F32 | WARPCHECK_F16},
+               {"bias", true, "3*hidden", WARPCHECK_F32, true},
+               {"y", false, "time, batch, hidden", 0, false, {{"order", 1, "batch, time, hidden"}}},
+               {"work", false, "bytes", WARPCHECK_U8, true}},
+              {{"directions", 1, "one or two", 1, 2, true},
+               enumeration("order", {"time_first", "batch_first"}, 0, "of y"),
+               {"scale", 1, "any number"}}}};
   d.illegal = [](const sizes& of, const trial_case&) {
     return of.at("hidden") == 13 ? std::string("hidden: 13 is not legal") : std::string();
   };
@@ -182,7 +182,7 @@ TEST(descriptions, that_are_wrong_are_refused_with_a_sentence) {
 }
 
 std::string refused(bench_row row, const char* slices = "rows") {
-  description d{"other_test", {{"rows"}, {"cols"}}, {{"any", {{"x", true, "rows, cols"}}, {{"kind", "0", "of sum"}}}}};
+  description d{"other_test", {{"rows"}, {"cols"}}, {{"any", {{"x", true, "rows, cols"}}, {{"kind", 0, "of sum"}}}}};
   d.bench = {slices, {std::move(row)}};
   return refused(std::move(d));
 }

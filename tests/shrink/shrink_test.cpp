@@ -35,16 +35,15 @@ const description_registration rows_described(
     {"planted",
      {{"rows"}, {"cols"}},
      {{"rows",
-       {{"x", true, "rows, cols"}, {"y", false, "rows, cols", {}, true}, {"s", false, "rows", {dtype::i64}, true}}}}});
-const description_registration product_described(
-    {"planted_product",
-     {{"m"}, {"n"}, {"k"}},
-     {{"product",
-       {{"a", true, "m, k", {}, false, {{"ta", 1, "k, m"}}},
-        {"b", true, "k, 2*n"},
-        {"h", true, "n", {}, true},
-        {"p", false, "m, 2*n"}},
-       {{"ta", "none", "a is transposed", 0, 1, true, {"none", "yes"}}}}}});
+       {{"x", true, "rows, cols"}, {"y", false, "rows, cols", {}, true}, {"s", false, "rows", WARPCHECK_I64, true}}}}});
+const description_registration product_described({"planted_product",
+                                                  {{"m"}, {"n"}, {"k"}},
+                                                  {{"product",
+                                                    {{"a", true, "m, k", {}, false, {{"ta", 1, "k, m"}}},
+                                                     {"b", true, "k, 2*n"},
+                                                     {"h", true, "n", {}, true},
+                                                     {"p", false, "m, 2*n"}},
+                                                    {enumeration("ta", {"none", "yes"}, 0, "a is transposed")}}}});
 
 const description_registration square_described(
     {"planted_square",
@@ -54,7 +53,7 @@ const description_registration square_described(
 const description_registration list_described(
     {"planted_list",
      {{"rows"}, {"listed"}},
-     {{"list", {{"x", true, "rows"}, {"chosen", true, "listed", {dtype::i64}, true}, {"y", false, "rows"}}}}});
+     {{"list", {{"x", true, "rows"}, {"chosen", true, "listed", WARPCHECK_I64, true}, {"y", false, "rows"}}}}});
 
 double element(const trial_case& c, int64_t row, int64_t col) {
   const tensor_spec& x = c.at("x");

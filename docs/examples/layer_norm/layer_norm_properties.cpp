@@ -7,7 +7,6 @@
 #include "golden/plugin.hpp"
 #include "layer_norm.hpp"
 #include "layer_norm_reference.hpp"
-#include "properties/engine/cases/description_of.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/engine/cases/refusals.hpp"
 

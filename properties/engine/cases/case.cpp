@@ -254,7 +254,7 @@ std::string trial_case::knob(std::string_view name) const {
   if (const auto k = knobs.find(std::string(name)); k != knobs.end()) return k->second;
   for (const knob_info& k : standard_knobs())
     if (k.name == name) return k.fallback;
-  if (const scalar_info* s = find_scalar(*this, name)) return s->fallback;
+  if (const scalar_rule* s = find_scalar(*this, name)) return usual_text(*s);
   if (const engine::property* p = registered_property(op, property))
     for (const knob_info& k : p->knobs)
       if (k.name == name) return k.fallback;

@@ -9,8 +9,8 @@
 #include <deque>
 #include <optional>
 
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/library.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::engine {
@@ -27,21 +27,22 @@ std::optional<int64_t> number_of(std::string_view text) {
   return code == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-const scalar_info* find_scalar(const call_form& form, std::string_view name) {
-  const auto found =
-      std::find_if(form.scalars.begin(), form.scalars.end(), [&](const auto& s) { return s.name == name; });
-  return found == form.scalars.end() ? nullptr : &*found;
+const scalar_rule* find_scalar(const call_form& form, std::string_view name) {
+  for (const std::vector<scalar_rule>* list : {&form.scalars, &form.knobs})
+    for (const scalar_rule& s : *list)
+      if (s.name == name) return &s;
+  return nullptr;
 }
 
 // NaN if the case's text is neither a number nor a name.
-double value_of(const scalar_info& s, const trial_case& c) {
+double value_of(const scalar_rule& s, const trial_case& c) {
   const auto given = c.knobs.find(s.name);
-  return passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
+  return given == c.knobs.end() ? s.usual : passed_value(s, given->second);
 }
 
-std::string_view shape_of(const tensor_info& info, const call_form& form, const trial_case& c) {
-  for (const shape_when& w : info.when)
-    if (const scalar_info* s = find_scalar(form, w.scalar); s && value_of(*s, c) == w.value) return w.shape;
+std::string_view shape_of(const tensor_rule& info, const call_form& form, const trial_case& c) {
+  for (const other_shape& o : info.others)
+    if (const scalar_rule* s = find_scalar(form, o.scalar); s && value_of(*s, c) == o.value) return o.shape;
   return info.shape;
 }
 
@@ -57,7 +58,7 @@ product product_of(std::string_view dimension, const call_form& form, const tria
   for (const std::string_view factor : trimmed_parts(dimension, "*")) {
     if (const auto n = number_of(factor))
       p.known *= *n;
-    else if (const scalar_info* s = find_scalar(form, factor))
+    else if (const scalar_rule* s = find_scalar(form, factor))
       p.known *= static_cast<int64_t>(value_of(*s, c));
     else if (const auto found = of.find(factor); found != of.end())
       p.known *= found->second;
@@ -68,7 +69,7 @@ product product_of(std::string_view dimension, const call_form& form, const tria
 }
 
 // A tensor's shape by the sizes; a dimension that the sizes leave open is `open`.
-std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
+std::vector<int64_t> shape_by(const tensor_rule& info, const call_form& form, const trial_case& c, const sizes& of,
                               int64_t open) {
   std::vector<int64_t> shape;
   for (const std::string_view dimension : trimmed_parts(shape_of(info, form, c), ",")) {
@@ -79,7 +80,7 @@ std::vector<int64_t> shape_by(const tensor_info& info, const call_form& form, co
 }
 
 // True if a tensor that a call may omit has no elements although the sizes would give it some.
-bool is_absent(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& of,
+bool is_absent(const tensor_rule& info, const call_form& form, const trial_case& c, const sizes& of,
                const tensor_spec& t) {
   return info.is_optional && t.elements() == 0 && t.shape != shape_by(info, form, c, of, -1);
 }
@@ -91,7 +92,7 @@ void derive(const description& d, const trial_case& c, sizes& of) {
 
 }  // namespace
 
-const tensor_info* call_form::find(std::string_view tensor) const {
+const tensor_rule* call_form::find(std::string_view tensor) const {
   const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == tensor; });
   return found == tensors.end() ? nullptr : &*found;
 }
@@ -100,7 +101,7 @@ const call_form* description::form_of(const trial_case& c) const {
   const auto fits = [&](const call_form& form) {
     return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) { return form.find(t.name); }) &&
            std::all_of(form.tensors.begin(), form.tensors.end(),
-                       [&](const tensor_info& t) { return t.is_optional || c.find(t.name); });
+                       [&](const tensor_rule& t) { return t.is_optional || c.find(t.name); });
   };
   const auto found = std::find_if(forms.begin(), forms.end(), fits);
   return found == forms.end() ? nullptr : &*found;
@@ -117,7 +118,7 @@ namespace {
 std::string what_is_wrong(const description& d, const bench_row& row) {
   if (row.form >= d.forms.size()) return fmt::format("there is no form {}", row.form);
   const call_form& form = d.forms[row.form];
-  for (const tensor_info& t : form.tensors) {
+  for (const tensor_rule& t : form.tensors) {
     if (t.is_optional && !row.tensors.contains(t.name) && !row.fills.contains(t.name)) continue;
     for (const std::string_view dimension : trimmed_parts(t.shape, ","))
       for (const std::string_view factor : trimmed_parts(dimension, "*"))
@@ -137,12 +138,24 @@ std::string what_is_wrong(const description& d, const bench_row& row) {
 
 }  // namespace
 
+description description_of(const contract& c) {
+  description d;
+  d.op = c.op;
+  for (const std::string& name : c.extents) d.extents.push_back({name});
+  for (const form_rule& form : c.forms) d.forms.push_back({form});
+  return d;
+}
+
+extent_info& find_extent(description& d, std::string_view name) {
+  return *std::find_if(d.extents.begin(), d.extents.end(), [&](const extent_info& e) { return e.name == name; });
+}
+
 void describe_operator(description d) {
   if (find_description(d.op)) throw usage_error(fmt::format("operator: '{}' is described twice", d.op));
   for (const call_form& form : d.forms)
-    for (const tensor_info& t : form.tensors) {
+    for (const tensor_rule& t : form.tensors) {
       std::vector<std::string_view> shapes = {t.shape};
-      for (const shape_when& w : t.when) shapes.push_back(w.shape);
+      for (const other_shape& o : t.others) shapes.push_back(o.shape);
       for (const std::string_view shape : shapes)
         for (const std::string_view dimension : trimmed_parts(shape, ","))
           for (const std::string_view factor : trimmed_parts(dimension, "*"))
@@ -166,7 +179,19 @@ const description* find_description(std::string_view op) {
   return found == described_operators().end() ? nullptr : &*found;
 }
 
-double passed_value(const scalar_info& s, const std::string& text) {
+std::vector<dtype> types_of(const tensor_rule& t) {
+  std::vector<dtype> types;
+  for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::i64, dtype::u8,
+                           dtype::u16, dtype::u32, dtype::i8, dtype::e4m3, dtype::e5m2})
+    if (t.types & dtype_bit(type)) types.push_back(type);
+  return types;
+}
+
+std::string usual_text(const scalar_rule& s) {
+  return s.names.empty() ? format_number(s.usual) : s.names.at(static_cast<size_t>(s.usual));
+}
+
+double passed_value(const scalar_rule& s, const std::string& text) {
   for (size_t code = 0; code < s.names.size(); ++code)
     if (s.names[code] == text) return static_cast<double>(code);
   return s.names.empty() ? parse_number(text).value_or(NAN) : NAN;
@@ -176,8 +201,7 @@ std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c) {
   std::vector<std::pair<const char*, double>> values;
   const description* d = find_description(c.op);
   if (const call_form* form = d ? d->form_of(c) : nullptr)
-    for (const scalar_info& s : form->scalars)
-      if (s.is_passed) values.emplace_back(s.name.c_str(), value_of(s, c));
+    for (const scalar_rule& s : form->scalars) values.emplace_back(s.name.c_str(), value_of(s, c));
   return values;
 }
 
@@ -186,7 +210,7 @@ sizes sizes_of(const description& d, const trial_case& c) {
   const call_form* form = d.form_of(c);
   if (!form) return of;
   for (const tensor_spec& t : c.tensors) {
-    const tensor_info& info = *form->find(t.name);
+    const tensor_rule& info = *form->find(t.name);
     const std::vector<std::string_view> dimensions = trimmed_parts(shape_of(info, *form, c), ",");
     if (dimensions.size() != t.shape.size() || (info.is_optional && t.elements() == 0)) continue;
     for (size_t i = 0; i < dimensions.size(); ++i) {
@@ -214,7 +238,7 @@ void reshape(const description& d, trial_case& c, const sizes& given) {
   sizes of = given;
   derive(d, c, of);
   for (tensor_spec& t : c.tensors) {
-    const tensor_info& info = *form->find(t.name);
+    const tensor_rule& info = *form->find(t.name);
     if (is_absent(info, *form, c, before, t)) continue;
     std::vector<int64_t> shape = shape_by(info, *form, c, of, -1);
     for (size_t i = 0; i < shape.size(); ++i)
@@ -265,21 +289,21 @@ std::vector<int64_t> shape_by(const trial_case& c, std::string_view tensor, cons
   return shape_by(*form.find(tensor), form, c, of, 0);
 }
 
-std::string why_absent(const trial_case& c, const tensor_info& info) {
+std::string why_absent(const trial_case& c, const tensor_rule& info) {
   for (const scalar_value& never : info.never_with)
-    if (const scalar_info* s = find_scalar(c, never.scalar); s && value_of(*s, c) == never.value)
+    if (const scalar_rule* s = find_scalar(c, never.scalar); s && value_of(*s, c) == never.value)
       return fmt::format("{} is {}", never.scalar, c.knob(never.scalar));
   if (info.beside.empty()) return "";
   const tensor_spec* const other = c.find(info.beside);
   return other && other->elements() > 0 ? "" : fmt::format("{} is absent", info.beside);
 }
 
-const scalar_info* find_scalar(const trial_case& c, std::string_view name) {
+const scalar_rule* find_scalar(const trial_case& c, std::string_view name) {
   const description* d = find_description(c.op);
   if (!d) return nullptr;
   if (const call_form* form = d->form_of(c)) return find_scalar(*form, name);
   for (const call_form& form : d->forms)
-    if (const scalar_info* s = find_scalar(form, name)) return s;
+    if (const scalar_rule* s = find_scalar(form, name)) return s;
   return nullptr;
 }
 
@@ -294,17 +318,17 @@ std::string unknown_form(const description& d) {
   std::string known;
   for (const call_form& f : d.forms) {
     known += known.empty() ? "" : "; or ";
-    for (const tensor_info& t : f.tensors)
+    for (const tensor_rule& t : f.tensors)
       known += fmt::format("{}{}{}", &t == &f.tensors.front() ? "" : ", ", t.name, t.is_optional ? " (optional)" : "");
   }
   return fmt::format("case line: its tensors are not those of {}, which are {}", d.op, known);
 }
 
-std::string wrong_scalar(const scalar_info& s, const trial_case& c) {
+std::string wrong_scalar(const scalar_rule& s, const trial_case& c) {
   const double value = value_of(s, c);
-  const std::string& text = c.knobs.count(s.name) ? c.knobs.at(s.name) : s.fallback;
+  const std::string text = c.knobs.count(s.name) ? c.knobs.at(s.name) : usual_text(s);
   const bool is_free = !s.is_integer && s.names.empty();
-  if (!s.is_passed || (is_free && std::isnan(value) && parse_number(text))) return "";
+  if (is_free && std::isnan(value) && parse_number(text)) return "";
   if (value >= s.least && value <= s.most && (is_free || value == std::trunc(value))) return "";
   const std::string allowed = s.names.empty() ? fmt::format("{} in [{}, {}]", s.is_integer ? "an integer" : "a number",
                                                             format_number(s.least), format_number(s.most))
@@ -312,21 +336,20 @@ std::string wrong_scalar(const scalar_info& s, const trial_case& c) {
   return fmt::format("{}: '{}' is not {}", s.name, text, allowed);
 }
 
-std::string wrong_type(const tensor_info& info, const tensor_spec& t, const tensor_spec& first) {
-  const auto is_allowed = [&](dtype type) { return type == t.type; };
-  if (!info.types.empty() && std::none_of(info.types.begin(), info.types.end(), is_allowed)) {
+std::string wrong_type(const tensor_rule& info, const tensor_spec& t, const tensor_spec& first) {
+  if (info.types != 0 && !(info.types & dtype_bit(t.type))) {
     std::string allowed;
-    for (const dtype type : info.types) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(type));
+    for (const dtype type : types_of(info)) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", name_of(type));
     return fmt::format("tensor {}: the dtype is {}, must be one of {}", t.name, name_of(t.type), allowed);
   }
-  if (info.types.empty() && t.type != first.type)
+  if (info.types == 0 && t.type != first.type)
     return fmt::format("tensor {}: the dtype is {}, must be {}, as of tensor {}", t.name, name_of(t.type),
                        name_of(first.type), first.name);
   return "";
 }
 
 // `chosen`: the extents that the case has chosen.
-std::string wrong_shape(const tensor_info& info, const call_form& form, const trial_case& c, const sizes& chosen,
+std::string wrong_shape(const tensor_rule& info, const call_form& form, const trial_case& c, const sizes& chosen,
                         const tensor_spec& t) {
   const std::string_view shape = shape_of(info, form, c);
   const std::vector<std::string_view> dimensions = trimmed_parts(shape, ",");
@@ -339,14 +362,18 @@ std::string wrong_shape(const tensor_info& info, const call_form& form, const tr
   return "";
 }
 
-std::string wrong_fill(const tensor_info& info, const tensor_spec& t) {
-  return t.fill.distribution != "derived" || info.is_derived
+bool is_derived(const call_form& form, const std::string& tensor) {
+  return std::find(form.derived.begin(), form.derived.end(), tensor) != form.derived.end();
+}
+
+std::string wrong_fill(const call_form& form, const tensor_spec& t) {
+  return t.fill.distribution != "derived" || is_derived(form, t.name)
              ? ""
              : fmt::format("tensor {}: nothing determines its values; fill=derived() is not allowed", t.name);
 }
 
 // True if the contract allows an input to be the memory of another, as the case demands.
-std::string wrong_sharing(const tensor_info& info, const tensor_spec& t) {
+std::string wrong_sharing(const tensor_rule& info, const tensor_spec& t) {
   const auto& may_be = info.may_be;
   if (t.same.empty() || std::find(may_be.begin(), may_be.end(), t.same) != may_be.end()) return "";
   return fmt::format("tensor {}: same={} is not allowed; {}", t.name, t.same,
@@ -361,7 +388,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
   if (!form) return unknown_form(d);
   // Shapes follow from scalars, so these come first.
   if (!may_break_contract)
-    for (const scalar_info& s : form->scalars)
+    for (const scalar_rule& s : form->scalars)
       if (const std::string wrong = wrong_scalar(s, c); !wrong.empty()) return wrong;
   size_t last = 0;
   const sizes of = sizes_of(d, c);
@@ -369,7 +396,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
   sizes chosen = of;
   std::erase_if(chosen, [&](const auto& e) { return d.find(e.first)->derived != nullptr; });
   for (const tensor_spec& t : c.tensors) {
-    const tensor_info& info = *form->find(t.name);
+    const tensor_rule& info = *form->find(t.name);
     const auto place = static_cast<size_t>(&info - form->tensors.data());
     if (place < last)
       return fmt::format("tensor {}: it comes too late, behind tensor {}", t.name, form->tensors[last].name);
@@ -378,7 +405,7 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
       return fmt::format("tensor {}: it is an {}", t.name,
                          info.is_input ? "input, and needs a fill" : "output, and has no fill");
     if (const std::string wrong = wrong_type(info, t, c.tensors.front()); !wrong.empty()) return wrong;
-    if (const std::string wrong = wrong_fill(info, t); !wrong.empty()) return wrong;
+    if (const std::string wrong = wrong_fill(*form, t); !wrong.empty()) return wrong;
     if (is_absent(info, *form, c, of, t)) continue;
     if (const std::string wrong = wrong_shape(info, *form, c, chosen, t); !wrong.empty()) return wrong;
     if (const std::string wrong = wrong_sharing(info, t); !wrong.empty()) return wrong;
@@ -387,14 +414,15 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
   return may_break_contract ? "" : wrong_together(d, c, of);
 }
 
-tensor_spec make_tensor(const tensor_info& info, dtype type) {
+tensor_spec make_tensor(const call_form& form, const tensor_rule& info, dtype type) {
   tensor_spec t;
   t.name = info.name;
-  t.type = info.types.size() == 1 ? info.types.front() : type;
+  const std::vector<dtype> types = types_of(info);
+  t.type = types.size() == 1 ? types.front() : type;
   t.shape.assign(trimmed_parts(info.shape, ",").size(), 1);  // present, whatever its sizes will be
   t.ld = 1;
   t.is_input = info.is_input;
-  if (info.is_derived) t.fill = make_recipe("derived", {});
+  if (is_derived(form, t.name)) t.fill = make_recipe("derived", {});
   return t;
 }
 
@@ -405,8 +433,8 @@ trial_case make_case(const description& d, const target& t, const sizes& of, std
   c.knobs["device"] = t.device;
   if (t.candidate != "builtin") c.knobs["candidate"] = t.candidate;
   if (!d.formula.empty()) c.knobs["formula"] = d.formula;
-  for (const tensor_info& info : d.forms[form].tensors)
-    if (!info.is_optional || fills.count(info.name)) c.tensors.push_back(make_tensor(info, t.type));
+  for (const tensor_rule& info : d.forms[form].tensors)
+    if (!info.is_optional || fills.count(info.name)) c.tensors.push_back(make_tensor(d.forms[form], info, t.type));
   reshape(d, c, of);
   for (tensor_spec& s : c.tensors)
     if (const auto fill = fills.find(s.name); s.is_input && fill != fills.end()) s.fill = std::move(fill->second);
@@ -416,8 +444,8 @@ trial_case make_case(const description& d, const target& t, const sizes& of, std
 tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill) {
   const description& d = *find_description(c.op);
   const call_form& form = *d.form_of(c);
-  const tensor_info& info = *form.find(name);
-  tensor_spec t = make_tensor(info, type);
+  const tensor_rule& info = *form.find(name);
+  tensor_spec t = make_tensor(form, info, type);
   t.type = type;
   t.fill = std::move(fill);
   const auto behind =

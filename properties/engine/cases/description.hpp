@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,47 +26,12 @@ struct extent_info {
   std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
 };
 
-// A shape for one value of a scalar, in place of the usual shape.
-struct shape_when {
-  std::string scalar;
-  double value;
-  std::string shape;
-};
-
-struct tensor_info {
-  std::string name;
-  bool is_input = true;
-  // For each dimension a product of extents, scalars and numbers: "time, batch, directions*hidden".
-  std::string shape;
-  std::vector<dtype> types = {};  // allowed types; none: that of the first tensor
-  bool is_optional = false;       // a case may leave it out, or have it without elements, which means absent
-  std::vector<shape_when> when = {};
-  std::vector<std::string> may_be = {};  // the inputs whose memory it may share (same=NAME), by the contract
-  bool is_derived = false;               // usually filled by derived(): description::derive makes its values
-  // A call leaves it out where a scalar has one of these values, or where it has no tensor `beside`.
-  std::vector<scalar_value> never_with = {};
-  std::string beside = {};
-};
-
-struct scalar_info {
-  std::string name;
-  std::string fallback;
-  std::string meaning;
-  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
-  bool is_integer = false;
-  std::vector<std::string> names = {};  // of the codes 0, 1, ... of an enumeration: a case writes these
-  bool is_passed = true;                // to the candidate; otherwise it only determines how the case is made
-  std::string of_tensor = {};  // it belongs to this optional tensor: a candidate that lacks both accepts any value
-};
-
 // One way to call the operator. A case is of the form whose tensors it has.
-struct call_form {
-  std::string name;
-  std::vector<tensor_info> tensors;  // inputs first, in the order of the call
-  std::vector<scalar_info> scalars = {};
-  scalar_value when = {};  // the scalar's value in calls of this form, where forms have one each
+struct call_form : form_rule {
+  std::vector<scalar_rule> knobs = {};    // not passed to the candidate: they only determine how the case is made
+  std::vector<std::string> derived = {};  // inputs usually filled by derived(): description::derive makes their values
 
-  const tensor_info* find(std::string_view tensor) const;
+  const tensor_rule* find(std::string_view tensor) const;
 };
 
 // The limit of a row that does more than move its bytes: `products` of an m x k and a k x n matrix, each as a sum of
@@ -166,6 +130,11 @@ struct description {
   const extent_info* find(std::string_view extent) const;
 };
 
+// Returns the description of an operator from its contract; the rest is for the properties to add.
+description description_of(const contract& c);
+// Returns the extent of this name, for which the caller knows that there is one.
+extent_info& find_extent(description& d, std::string_view name);
+
 // Throws usage_error if a tensor's shape names an unknown extent or scalar, if a bench row leaves out a free extent or
 // names an unknown thing, or if the operator has a description already.
 void describe_operator(description d);
@@ -174,8 +143,12 @@ struct description_registration {
 };
 const description* find_description(std::string_view op);  // null if there is none
 
+// Returns the allowed types in the order of their bits; none: that of the first tensor.
+std::vector<dtype> types_of(const tensor_rule& t);
+// Returns the text of a scalar's usual value: the name of its code, or the number.
+std::string usual_text(const scalar_rule& s);
 // Returns the value that is passed for a scalar with this text; NaN if it is no value of the scalar.
-double passed_value(const scalar_info& s, const std::string& text);
+double passed_value(const scalar_rule& s, const std::string& text);
 // Returns the scalars of a case's call by name and value, in the form's order. Throws usage_error if a value is none of
 // the names.
 std::vector<std::pair<const char*, double>> scalars_of(const trial_case& c);
@@ -188,7 +161,7 @@ std::string_view extent_of(const description& d, const trial_case& c, const tens
 // Returns the shape of a tensor by the sizes, whether the case has it or not.
 std::vector<int64_t> shape_by(const trial_case& c, std::string_view tensor, const sizes& of);
 // Returns where a call must leave out the tensor ("pass is forward") if the case's call is such a call, otherwise "".
-std::string why_absent(const trial_case& c, const tensor_info& info);
+std::string why_absent(const trial_case& c, const tensor_rule& info);
 // Gives every tensor of the case the shape that follows from the sizes, with the same gap between rows as before.
 // Absent tensors stay absent.
 void reshape(const description& d, trial_case& c, const sizes& of);
@@ -198,7 +171,7 @@ void follow(trial_case& c);
 // any value; sizes must be legal.
 bool is_legal(const trial_case& c);
 // Returns the scalar of the case's knob of this name, or null.
-const scalar_info* find_scalar(const trial_case& c, std::string_view name);
+const scalar_rule* find_scalar(const trial_case& c, std::string_view name);
 // Sets a knob, unless it has this value already.
 void set_knob(trial_case& c, const std::string& name, const std::string& value);
 // Returns the fault of a case by its operator's description, or "".
@@ -208,8 +181,8 @@ std::string what_is_wrong(const description& d, const trial_case& c, bool may_br
 // Operator, device and candidate are those of the target; the runner sets the name of the property.
 trial_case make_case(const description& d, const target& t, const sizes& of, std::map<std::string, recipe> fills,
                      size_t form = 0);
-// Returns a tensor as described, without a size.
-tensor_spec make_tensor(const tensor_info& info, dtype type);
+// Returns a tensor of the form, without a size.
+tensor_spec make_tensor(const call_form& form, const tensor_rule& info, dtype type);
 // Adds an optional tensor at its place, with its shape by the case's sizes.
 tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe fill = {});
 // Draws sizes of all free extents: at the boundaries that the target publishes, 0 and 1, primes, or any number up to

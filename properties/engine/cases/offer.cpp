@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "reference/numerics/stated_sums.hpp"
@@ -28,11 +27,11 @@ constexpr std::string_view k_misaligned = " misaligned ";
 constexpr int64_t k_full_alignment = 256;   // bytes or elements: of a tensor without an offset
 constexpr double k_small_product = 0x1p18;  // of extents: three of 64
 
-bool has_few_values(const scalar_info& s) {
-  return s.is_passed && (!s.names.empty() || (s.is_integer && s.most - s.least < k_few_values));
+bool has_few_values(const scalar_rule& s) {
+  return !s.names.empty() || (s.is_integer && s.most - s.least < k_few_values);
 }
 
-std::vector<std::string> values_of(const scalar_info& s) {
+std::vector<std::string> values_of(const scalar_rule& s) {
   if (!s.names.empty()) return s.names;
   std::vector<std::string> values;
   for (double v = s.least; v <= s.most; ++v) values.push_back(format_number(v));
@@ -40,9 +39,9 @@ std::vector<std::string> values_of(const scalar_info& s) {
 }
 
 // True if the scalar has this value in the case; NaN equals itself.
-bool is_value(const scalar_info& s, const trial_case& c, const std::string& value) {
+bool is_value(const scalar_rule& s, const trial_case& c, const std::string& value) {
   const auto given = c.knobs.find(s.name);
-  const double own = passed_value(s, given == c.knobs.end() ? s.fallback : given->second);
+  const double own = given == c.knobs.end() ? s.usual : passed_value(s, given->second);
   const double other = passed_value(s, value);
   return own == other || (std::isnan(own) && std::isnan(other));
 }
@@ -161,9 +160,9 @@ bool is_case(const description& d, const trial_case& c) { return what_is_wrong(d
 
 std::vector<trial_case> of_other_values(const description& d, const trial_case& c, const trait& t) {
   std::vector<trial_case> found;
-  const scalar_info* const s = find_scalar(c, t.name);
+  const scalar_rule* const s = find_scalar(c, t.name);
   if (!s) return found;
-  std::vector<std::string> values = {s->fallback};
+  std::vector<std::string> values = {usual_text(*s)};
   if (t.kind == trait::equal && has_few_values(*s))
     for (const std::string& v : values_of(*s)) values.push_back(v);
   for (const std::string& value : values) {
@@ -178,7 +177,7 @@ std::vector<trial_case> of_other_values(const description& d, const trial_case& 
 std::vector<trial_case> of_other_types(const description& d, const trial_case& c, const trait& t) {
   std::vector<trial_case> found;
   const call_form* const form = d.form_of(c);
-  for (const dtype type : form->find(t.name)->types) {
+  for (const dtype type : types_of(*form->find(t.name))) {
     trial_case other = c;
     other.find(t.name)->type = type;
     found.push_back(std::move(other));
@@ -247,7 +246,7 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
 
 // ---- texts ----
 
-bool is_name(std::string_view text) {
+bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
@@ -258,16 +257,16 @@ bool is_number(std::string_view text, int64_t& value) {
 }
 
 // Searches all forms of the operator.
-const tensor_info* find_tensor(const description& d, std::string_view name) {
+const tensor_rule* find_tensor(const description& d, std::string_view name) {
   for (const call_form& form : d.forms)
-    if (const tensor_info* t = form.find(name)) return t;
+    if (const tensor_rule* t = form.find(name)) return t;
   return nullptr;
 }
 
-const scalar_info* find_value(const description& d, std::string_view name, const std::string& value) {
+const scalar_rule* find_value(const description& d, std::string_view name, const std::string& value) {
   for (const call_form& form : d.forms)
-    for (const scalar_info& s : form.scalars)
-      if (s.name == name && s.is_passed && !std::isnan(passed_value(s, value))) return &s;
+    for (const scalar_rule& s : form.scalars)
+      if (s.name == name && !std::isnan(passed_value(s, value))) return &s;
   return nullptr;
 }
 
@@ -276,7 +275,7 @@ bool are_extents(const description& d, const std::vector<std::string_view>& name
 }
 
 bool is_trait(const description& d, const trait& t) {
-  const tensor_info* const tensor = find_tensor(d, t.name);
+  const tensor_rule* const tensor = find_tensor(d, t.name);
   switch (t.kind) {
     case trait::present: return tensor;
     case trait::equal:
@@ -302,7 +301,7 @@ trait parse_trait(const description& d, std::string_view text) {
     return std::pair{std::string(trimmed(text.substr(0, at))), std::string(trimmed(text.substr(at + sign.size())))};
   };
   trait t;
-  if (is_name(text)) return {trait::present, std::string(text), "", 0};
+  if (is_word(text)) return {trait::present, std::string(text), "", 0};
   if (text.find(k_beside) != std::string_view::npos) {
     t.kind = trait::among;
     std::tie(t.name, t.value) = split(k_beside);
@@ -422,7 +421,7 @@ bool has(const trial_case& c, const trait& t) {
     case trait::present: return is_listed(c, t.name);
     case trait::equal:
     case trait::unequal: {
-      const scalar_info* const s = find_scalar(c, t.name);
+      const scalar_rule* const s = find_scalar(c, t.name);
       return s && is_value(*s, c, t.value) == (t.kind == trait::equal);
     }
     case trait::typed: {
@@ -463,17 +462,16 @@ std::vector<trait> traits_of(const trial_case& c) {
   }
   for (const tensor_spec& t : c.tensors)
     if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});
-  for (const scalar_info& s : form->scalars) {
-    if (!s.is_passed) continue;
+  for (const scalar_rule& s : form->scalars) {
     if (has_few_values(s)) {
       for (const std::string& v : values_of(s))
         if (is_value(s, c, v)) found.push_back({trait::equal, s.name, v, 0});
-    } else if (!is_value(s, c, s.fallback)) {
-      found.push_back({trait::unequal, s.name, s.fallback, 0});
+    } else if (!is_value(s, c, usual_text(s))) {
+      found.push_back({trait::unequal, s.name, usual_text(s), 0});
     }
   }
   for (const tensor_spec& t : c.tensors)
-    if (&t != c.tensors.data() && form->find(t.name)->types.size() > 1 && t.elements() > 0)
+    if (&t != c.tensors.data() && types_of(*form->find(t.name)).size() > 1 && t.elements() > 0)
       found.push_back({trait::typed, t.name, std::string(name_of(t.type)), 0});
   return found;
 }

@@ -63,8 +63,7 @@ void refuse_tensor(trial& t, const call_form& form, size_t i) {
 }
 
 // Values beyond the description: the code after the last, a number beyond either end, NaN.
-std::vector<std::string> illegal_values(const scalar_info& s) {
-  if (!s.is_passed) return {};
+std::vector<std::string> illegal_values(const scalar_rule& s) {
   if (!s.names.empty()) return {fmt::format("{}", s.names.size())};
   if (s.is_integer) return {format_number(s.most + 1)};
   std::vector<std::string> values;
@@ -100,7 +99,7 @@ void refuse_common(trial& t, workspace_size given) {
   for (size_t i = 0; i < c.tensors.size(); ++i)
     if (c.tensors[i].elements() > 0) refuse_tensor(t, form, i);
   if (t.stated().has_our_plan) refuse_workspaces(t, given);
-  for (const scalar_info& s : form.scalars)
+  for (const scalar_rule& s : form.scalars)
     for (const std::string& value : illegal_values(s)) {
       trial_case illegal = c;
       illegal.knobs[s.name] = value;

@@ -182,8 +182,7 @@ warpcheck_operator table_of(size_t kind, const char* op, uint32_t types, std::in
 
 uint32_t types_of(const description& d) {
   uint32_t types = 0;
-  for (const call_form& f : d.forms)
-    for (const dtype t : f.tensors.front().types) types |= dtype_bit(t);
+  for (const call_form& f : d.forms) types |= f.tensors.front().types;
   return types;
 }
 

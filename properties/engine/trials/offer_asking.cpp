@@ -18,7 +18,6 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
-#include "properties/engine/cases/text_parts.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
@@ -47,8 +46,8 @@ bool has_results(const trial_case& c) {
 bool has_work(const trial_case& c) { return c.tensors.front().elements() > 0 && has_results(c); }
 
 bool is_usual(const trial_case& c, const trait& t) {
-  const scalar_info* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
-  return s && passed_value(*s, t.value) == passed_value(*s, s->fallback);
+  const scalar_rule* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
+  return s && passed_value(*s, t.value) == s->usual;
 }
 
 trait different_extents(const axis& extents) {
@@ -210,7 +209,7 @@ class inquiry {
   void note_forms(const description& d) {
     for (const call_form& form : d.forms) {
       if (answered_forms_.count(form.name) > 0 || refused_forms_.count(form.name) == 0) continue;
-      for (const tensor_info& t : form.tensors) {
+      for (const tensor_rule& t : form.tensors) {
         const bool is_elsewhere = std::any_of(d.forms.begin(), d.forms.end(), [&](const call_form& other) {
           return answered_forms_.count(other.name) > 0 && other.find(t.name);
         });

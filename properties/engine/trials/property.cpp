@@ -86,7 +86,8 @@ trial_case parse_case_line(std::string_view line) {
   std::vector<knob_info> knobs = p.knobs;
   if (d)
     for (const call_form& form : d->forms)
-      for (const scalar_info& s : form.scalars) knobs.push_back({s.name, s.fallback, s.meaning});
+      for (const auto* list : {&form.scalars, &form.knobs})
+        for (const scalar_rule& s : *list) knobs.push_back({s.name, usual_text(s), s.meaning});
   trial_case c = parse_case(line, knobs);
   if (const std::string wrong = d ? what_is_wrong(*d, c, p.may_break_contract) : ""; !wrong.empty())
     throw usage_error(wrong);
