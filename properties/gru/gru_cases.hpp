@@ -50,13 +50,8 @@ void each_output(Answer& a, F&& f) {
   f("y", a.states.y);
   f("hn", a.states.hn);
   f("history", a.states.history);
-  f("dx", a.gradients.dx);
-  f("dh0", a.gradients.dh0);
-  f("dh_reset", a.gradients.dh_reset);
-  f("dw_ih", a.gradients.dw_ih);
-  f("dw_hh", a.gradients.dw_hh);
-  f("db_ih", a.gradients.db_ih);
-  f("db_hh", a.gradients.db_hh);
+  using number = typename std::remove_reference_t<decltype(a.states.y)>::value_type;
+  for (const auto& tensor : gru_tensors<number>()) f(tensor.gradient_name, a.gradients.*tensor.gradient);
   f("trace_e", a.gradients.trace_e);
 }
 

@@ -16,25 +16,7 @@ struct gru_case {
   std::vector<S> dy, dhn;
 };
 
-// Tensors with a gradient, and the gradient's place.
-template <class S>
-struct gru_tensor {
-  const char* name;
-  std::vector<S> reference::gru_problem<S>::*value;
-  std::vector<S> reference::gru_gradients<S>::*gradient;
-};
-template <class S>
-std::vector<gru_tensor<S>> gru_tensors() {
-  using problem = reference::gru_problem<S>;
-  using gradients = reference::gru_gradients<S>;
-  return {{"x", &problem::x, &gradients::dx},
-          {"w_ih", &problem::w_ih, &gradients::dw_ih},
-          {"w_hh", &problem::w_hh, &gradients::dw_hh},
-          {"b_ih", &problem::b_ih, &gradients::db_ih},
-          {"b_hh", &problem::b_hh, &gradients::db_hh},
-          {"h0", &problem::h0, &gradients::dh0},
-          {"h_reset", &problem::h_reset, &gradients::dh_reset}};
-}
+using reference::gru_tensor, reference::gru_tensors;
 
 template <class S>
 S dot(const std::vector<S>& a, const std::vector<S>& b) {

@@ -50,7 +50,7 @@ void judge_slope(trial& t, const gru_case<mp50>& exact, const gru_tensor<mp50>& 
     const mp50 half = gru_difference(exact, tensor, v, mp50("5e-17"));
     bound += 2 * static_cast<double>(abs(mp50(slope - half)));
   }
-  judge_near(t, fmt::format("d{}", tensor.name).c_str(), i, along, static_cast<double>(slope), bound);
+  judge_near(t, tensor.gradient_name, i, along, static_cast<double>(slope), bound);
 }
 
 void check_differences(trial& t) {
@@ -91,8 +91,8 @@ void check_differences(trial& t) {
   const auto expected = reference::gru_backward(data.problem, states, data.dy, data.dhn);
   for (const auto& tensor : narrow)
     for (size_t i = 0; i < (a.gradients.*tensor.gradient).size(); ++i)
-      judge_near(t, fmt::format("d{}", tensor.name).c_str(), i, (a.gradients.*tensor.gradient)[i],
-                 (expected.*tensor.gradient)[i], gru_radii::bound((radii.gradients.*tensor.gradient)[i]));
+      judge_near(t, tensor.gradient_name, i, (a.gradients.*tensor.gradient)[i], (expected.*tensor.gradient)[i],
+                 gru_radii::bound((radii.gradients.*tensor.gradient)[i]));
 }
 
 // Every gradient is significant: weights of up to 3 / sqrt(hidden), states that are not 0, inputs of another number

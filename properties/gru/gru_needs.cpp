@@ -26,7 +26,7 @@ void need_outputs(trial& t, std::initializer_list<const char*> outputs) {
 
 void need_gradients(trial& t, const gru_data& d) {
   for (const auto& tensor : gru_tensors<double>())
-    if (!(d.problem.*tensor.value).empty()) need_outputs(t, {("d" + std::string(tensor.name)).c_str()});
+    if (!(d.problem.*tensor.value).empty()) need_outputs(t, {tensor.gradient_name});
 }
 
 }  // namespace warpcheck

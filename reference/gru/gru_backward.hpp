@@ -19,19 +19,28 @@ template <class S>
 struct gru_gradients {
   std::vector<S> dx, dh0, dh_reset, dw_ih, dw_hh, db_ih, db_hh;
   std::vector<S> trace_e;  // e of every step
-
-  static gru_gradients zeros(const gru_shape& shape) {
-    const auto of_size = [](int64_t size) { return std::vector<S>(static_cast<size_t>(size), S(0)); };
-    gru_gradients g;
-    g.dx = of_size(shape.x_size());
-    g.dh0 = g.dh_reset = of_size(shape.state_size());
-    g.dw_ih = of_size(shape.w_ih_size());
-    g.dw_hh = of_size(shape.w_hh_size());
-    g.db_ih = g.db_hh = of_size(shape.bias_size());
-    g.trace_e = of_size(shape.trace_size());
-    return g;
-  }
 };
+
+// A tensor with a gradient, and the gradient's place.
+template <class S>
+struct gru_tensor {
+  const char *name, *gradient_name;
+  std::vector<S> gru_problem<S>::*value;
+  std::vector<S> gru_gradients<S>::*gradient;
+  int64_t (gru_shape::*size)() const;
+};
+template <class S>
+std::vector<gru_tensor<S>> gru_tensors() {
+  using problem = gru_problem<S>;
+  using gradients = gru_gradients<S>;
+  return {{"x", "dx", &problem::x, &gradients::dx, &gru_shape::x_size},
+          {"w_ih", "dw_ih", &problem::w_ih, &gradients::dw_ih, &gru_shape::w_ih_size},
+          {"w_hh", "dw_hh", &problem::w_hh, &gradients::dw_hh, &gru_shape::w_hh_size},
+          {"b_ih", "db_ih", &problem::b_ih, &gradients::db_ih, &gru_shape::bias_size},
+          {"b_hh", "db_hh", &problem::b_hh, &gradients::db_hh, &gru_shape::bias_size},
+          {"h0", "dh0", &problem::h0, &gradients::dh0, &gru_shape::state_size},
+          {"h_reset", "dh_reset", &problem::h_reset, &gradients::dh_reset, &gru_shape::state_size}};
+}
 
 // `states` are those of the model's own forward pass (end to end), or y and the history that a kernel wrote (given
 // history; hn is not read). Empty dy and dhn are zeros.
@@ -39,7 +48,10 @@ template <class S>
 gru_gradients<S> gru_backward(const gru_problem<S>& p, const gru_states<S>& states, const std::vector<S>& dy,
                               const std::vector<S>& dhn) {
   const gru_shape& shape = p.shape;
-  gru_gradients<S> out = gru_gradients<S>::zeros(shape);
+  gru_gradients<S> out;
+  for (const gru_tensor<S>& t : gru_tensors<S>())
+    (out.*t.gradient).assign(static_cast<size_t>((shape.*t.size)()), S(0));
+  out.trace_e.assign(static_cast<size_t>(shape.trace_size()), S(0));
   const auto hidden = static_cast<size_t>(shape.hidden);
   std::vector<S> h(hidden), dh(hidden), dgi[3], dgh[3];
   for (int gate = 0; gate < 3; ++gate) dgi[gate] = dgh[gate] = std::vector<S>(hidden);

@@ -23,18 +23,19 @@ using gradients_of_step = std::vector<row_model::gradient>;
 // Sums over the steps of all rows: the gradients of weights, biases and inputs.
 class gradient_sums {
  public:
-  gradient_sums(const gru_problem<double>& p, const gru_accuracy& a)
-      : p_(p),
-        shape_(p.shape),
-        dx_(static_cast<size_t>(shape_.x_size()), products(a, a.input, 3 * shape_.hidden * shape_.directions, false)) {
+  gradient_sums(const gru_problem<double>& p, const gru_accuracy& a) : p_(p), shape_(p.shape) {
+    const auto assign = [](std::vector<products>& sums, int64_t size, const products& empty) {
+      sums.assign(static_cast<size_t>(size), empty);
+    };
+    assign(sums_.dx, shape_.x_size(), {a, a.input, 3 * shape_.hidden * shape_.directions, false});
     const products over_rows(a, a.rows, shape_.time * shape_.batch, false);
-    dw_ih_.assign(static_cast<size_t>(shape_.w_ih_size()), over_rows);
-    dw_hh_.assign(static_cast<size_t>(shape_.w_hh_size()), over_rows);
+    assign(sums_.dw_ih, shape_.w_ih_size(), over_rows);
+    assign(sums_.dw_hh, shape_.w_hh_size(), over_rows);
     // Sums for biases have no products, so they are f32 in every precision.
     const gru_accuracy plain{dot_arithmetic::ieee, {}, {}, {a.rows.depth, 0}};
     const products alone(plain, plain.rows, shape_.time * shape_.batch, false);
-    db_ih_.assign(static_cast<size_t>(shape_.bias_size()), alone);
-    db_hh_.assign(static_cast<size_t>(shape_.bias_size()), alone);
+    assign(sums_.db_ih, shape_.bias_size(), alone);
+    assign(sums_.db_hh, shape_.bias_size(), alone);
   }
 
   void add(int d, int64_t t, int64_t b, const gradients_of_step& step, const std::vector<ball>& h_prev) {
@@ -43,33 +44,30 @@ class gradient_sums {
         const ball &dgi = step[static_cast<size_t>(k)].dgi(g), &dgh = step[static_cast<size_t>(k)].dgh(g);
         for (int64_t i = 0; i < shape_.input; ++i) {
           const size_t at = shape_.w_ih(d, g, k, i), of_x = shape_.x(t, b, i);
-          dx_[of_x].add(p_.w_ih[at], dgi);
-          dw_ih_[at].add(p_.x[of_x], dgi);
+          sums_.dx[of_x].add(p_.w_ih[at], dgi);
+          sums_.dw_ih[at].add(p_.x[of_x], dgi);
         }
         for (int64_t j = 0; j < shape_.hidden; ++j)
-          dw_hh_[shape_.w_hh(d, g, k, j)].add(h_prev[static_cast<size_t>(j)], dgh);
-        db_ih_[shape_.bias(d, g, k)].add(1, dgi);
-        db_hh_[shape_.bias(d, g, k)].add(1, dgh);
+          sums_.dw_hh[shape_.w_hh(d, g, k, j)].add(h_prev[static_cast<size_t>(j)], dgh);
+        sums_.db_ih[shape_.bias(d, g, k)].add(1, dgi);
+        sums_.db_hh[shape_.bias(d, g, k)].add(1, dgh);
       }
   }
 
   template <class See>
   void for_each(See see) const {
-    const auto list = [&](const char* name, const std::vector<products>& sums,
-                          std::vector<double> gru_gradients<double>::*to) {
-      for (size_t i = 0; i < sums.size(); ++i) see(name, to, i, sums[i]);
-    };
-    list("dx", dx_, &gru_gradients<double>::dx);
-    list("dw_ih", dw_ih_, &gru_gradients<double>::dw_ih);
-    list("dw_hh", dw_hh_, &gru_gradients<double>::dw_hh);
-    list("db_ih", db_ih_, &gru_gradients<double>::db_ih);
-    list("db_hh", db_hh_, &gru_gradients<double>::db_hh);
+    const auto of = gru_tensors<products>();
+    const auto to = gru_tensors<double>();
+    for (size_t k = 0; k < of.size(); ++k) {
+      const std::vector<products>& sums = sums_.*of[k].gradient;
+      for (size_t i = 0; i < sums.size(); ++i) see(to[k].gradient_name, to[k].gradient, i, sums[i]);
+    }
   }
 
  private:
   const gru_problem<double>& p_;
   const gru_shape& shape_;
-  std::vector<products> dx_, dw_ih_, dw_hh_, db_ih_, db_hh_;
+  gru_gradients<products> sums_;  // those of states stay empty
 };
 
 // The gradient of h_reset: one addition for each segment after the first.
@@ -467,9 +465,10 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
 }
 
 bool is_finite(const gru_problem<double>& p) {
-  for (const auto* v : {&p.x, &p.w_ih, &p.w_hh, &p.b_ih, &p.b_hh, &p.h0, &p.h_reset})
-    if (!std::all_of(v->begin(), v->end(), [](double e) { return std::isfinite(e); })) return false;
-  return true;
+  const auto tensors = gru_tensors<double>();
+  return std::all_of(tensors.begin(), tensors.end(), [&](const auto& t) {
+    return std::all_of((p.*t.value).begin(), (p.*t.value).end(), [](double e) { return std::isfinite(e); });
+  });
 }
 
 gru_radii gru_trajectory(const gru_problem<double>& p, const std::vector<double>& dy, const std::vector<double>& dhn,
