@@ -35,6 +35,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@
 #include "properties/engine/cases/case.hpp"
 
 namespace warpcheck::golden {
+
+inline constexpr double k_inf = std::numeric_limits<double>::infinity();
+inline constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr int k_format_version = 1;
 constexpr std::string_view k_formula_suffix = ".op";  // of the name of an operator by formula

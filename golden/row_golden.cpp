@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "golden/answers.hpp"
 #include "golden/decimal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/rows/row_properties.hpp"
@@ -135,21 +136,7 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
 
 engine::property row_golden_property(std::string op, std::vector<dtype> types,
                                      std::vector<golden_file> (*known_answers)(), row_models models) {
-  engine::property p;
-  p.op = std::move(op);
-  p.name = "golden";
-  p.sentence = "closed forms and published field bugs come out within the bound";
-  p.types = std::move(types);
-  p.generate = [known_answers](const engine::target& t, engine::draw& d) {
-    static std::map<std::string, std::vector<golden_file>> of_operator;
-    std::vector<golden_file>& answers = of_operator[t.op];
-    if (answers.empty()) answers = known_answers();
-    std::vector<const golden_file*> of_type;
-    for (const golden_file& f : answers)
-      if (f.the_case.at("x").type == t.type) of_type.push_back(&f);
-    return candidate_case(*of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
-  };
-  p.check = [models = std::move(models)](engine::trial& t) {
+  const auto check = [models = std::move(models)](engine::trial& t) {
     const engine::run_result result = t.run();
     const host_tensor& x = t.input("x");
     for (int64_t r = 0; r < x.spec.rows(); ++r) {
@@ -166,6 +153,9 @@ engine::property row_golden_property(std::string op, std::vector<dtype> types,
       }
     }
   };
+  engine::property p = golden_property(std::move(op), std::move(types), known_answers, check);
+  p.sentence = "closed forms and published field bugs come out within the bound";
+  p.share_percent = 100;
   return p;
 }
 

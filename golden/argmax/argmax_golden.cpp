@@ -1,16 +1,12 @@
 // argmax: known answers and the published field bugs that fit a small case.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "golden/row_golden.hpp"
 #include "reference/argmax/argmax.hpp"
 
 namespace warpcheck::golden {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // A row and the index of its largest element, written down by hand.
 struct row {

@@ -1,7 +1,6 @@
 // argsort: known answers and the published field bugs that fit a small case.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "golden/row_golden.hpp"
@@ -9,9 +8,6 @@
 
 namespace warpcheck::golden {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // A row with its columns in ascending and in descending order, written down by hand.
 struct row {

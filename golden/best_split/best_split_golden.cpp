@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
+#include "golden/answers.hpp"
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "properties/best_split/best_split_cases.hpp"
@@ -224,23 +224,17 @@ std::vector<std::string> disagreements(const golden_file& f) {
 }
 
 const engine::property_registration registration([] {
-  engine::property p;
-  p.op = "best_split";
-  p.name = "golden";
-  p.sentence = "leaves whose split is known by hand, and published field bugs, come out right";
-  p.types = {dtype::f64};
-  p.generate = [](const engine::target& t, engine::draw& d) {
-    static const std::vector<golden_file> answers = known_answers();
-    return candidate_case(answers[static_cast<size_t>(d.index()) % answers.size()], t.device, t.candidate);
-  };
-  p.check = [](engine::trial& t) {
+  const auto check = [](engine::trial& t) {
     const split_instance s = instance_of(t);
     const engine::run_result r = t.run();
     for (size_t l = 0; l < s.leaves.size(); ++l)
       require_record(t, record_of(t, r, static_cast<int64_t>(l)), reference::best_split(s.problem(l)),
                      fmt::format("leaf {}", l));
   };
+  engine::property p = golden_property("best_split", {dtype::f64}, known_answers, check);
+  p.sentence = "leaves whose split is known by hand, and published field bugs, come out right";
   p.holds = [](const trial_case&) { return false; };  // its tables are its own
+  p.share_percent = 100;
   return std::vector<engine::property>{p};
 }());
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "golden/answers.hpp"
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
@@ -191,17 +192,8 @@ std::vector<std::string> disagreements(const golden_file& f) {
 }
 
 const engine::property_registration registration([] {
-  engine::property p;
-  p.op = "gru";
-  p.name = "golden";
-  p.sentence = "known answers, published field bugs and torch's results come out within their bounds";
-  p.types = {dtype::f32};
-  p.generate = [](const engine::target& t, engine::draw& d) {
-    static const std::vector<golden_file> files = known_answers();
-    return candidate_case(files[static_cast<size_t>(d.index()) % files.size()], t.device, t.candidate);
-  };
   // With every output, so that steps can be followed, and with those of the file alone.
-  p.check = [](engine::trial& t) {
+  const auto check = [](engine::trial& t) {
     const gru_data d = data_of(t);
     const gru_answer all = ask(t, d, {.all = true});
     judge_steps(t, d, all);
@@ -215,6 +207,8 @@ const engine::property_registration registration([] {
     });
     require_same(t, "with every output wanted", listed, wanted, ~0u);
   };
+  engine::property p = golden_property("gru", {dtype::f32}, known_answers, check);
+  p.sentence = "known answers, published field bugs and torch's results come out within their bounds";
   p.holds = [](const engine::trial_case&) { return false; };  // its values are its own
   p.share_percent = 25;
   return std::vector<engine::property>{p};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "golden/answers.hpp"
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
@@ -17,15 +18,14 @@ using engine::recipe;
 using engine::tensor_spec;
 
 constexpr int k_digits = 40;
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 struct histogram_answer {
   std::string name, source;
   dtype bins = dtype::u8;
   int64_t cols = 1;
-  std::vector<int64_t> bin;   // row by row
-  std::vector<double> g, h;   // one per row; for quantised integers
-  std::vector<int64_t> rows;  // empty: all
+  std::vector<int64_t> bin;        // row by row
+  std::vector<double> g, h;        // one per row; for quantised integers
+  std::vector<int64_t> rows = {};  // empty: all
   std::map<std::string, std::string> knobs;
   int64_t unit = 64;            // the sums in units of 1 / unit
   std::vector<double> sums[2];  // by slot; NaN for NaN
@@ -97,7 +97,6 @@ void add_counted(std::vector<golden_file>& files) {
                              .bin = {0, 1, 1, 1, 2, 0},
                              .g = {1, -0.5, 0.25},
                              .h = {1, 1, 1},
-                             .rows = {},
                              .knobs = {{"widths", "3,2"}},
                              .sums = {{64, -32, 16, 16, 32}, {64, 64, 64, 64, 128}}}));
     files.push_back(file_of({.name = "first-bin-not-stored-" + t,
@@ -116,7 +115,6 @@ void add_counted(std::vector<golden_file>& files) {
                            .bin = {0, 1, 2, 3, 4},
                            .g = {1, 0x1p-13, 0x3p-13, -0x1p-13, -0x3p-13},
                            .h = {1, 0x5p-13, 0x5p-14, 0x3p-14, 0},
-                           .rows = {},
                            .knobs = {{"widths", "5"}, {"max_rows", "1099511627776"}},
                            .unit = 4096,
                            .sums = {{4096, 0, 2, 0, -2}, {4096, 2, 1, 1, 0}}}));
@@ -126,7 +124,6 @@ void add_counted(std::vector<golden_file>& files) {
                            .bin = {0, 0, 1, 0, 0, 1},
                            .g = {1, k_nan, 2},
                            .h = {1, 1, std::numeric_limits<double>::infinity()},
-                           .rows = {},
                            .knobs = {{"widths", "2"}},
                            .sums = {{192, k_nan, k_nan, 128}, {k_nan, 64, 128, k_nan}}}));
   files.push_back(file_of({.name = "negative-integers",
@@ -134,7 +131,6 @@ void add_counted(std::vector<golden_file>& files) {
                            .bin = {0, 0, 0, 1},
                            .g = {-32767, -32767, -32767, -1},
                            .h = {32767, 32767, 32767, 0},
-                           .rows = {},
                            .knobs = {{"widths", "3"}},
                            .sums = {{-98301, -1, 0}, {98301, 0, 0}},
                            .quantised = true}));
@@ -147,7 +143,6 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .bin = {299, 256, 255, 299},
                            .g = {1, 2, 3, 4},
                            .h = {1, 1, 1, 1},
-                           .rows = {},
                            .knobs = {{"widths", "300"}},
                            .sums = {with(with(with(zeros(300), 299, 320), 256, 128), 255, 192),
                                     with(with(with(zeros(300), 299, 128), 256, 64), 255, 64)}}));
@@ -157,7 +152,6 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .bin = {256, 0, 255, 256},
                            .g = {1, 2, 3, -4},
                            .h = {1, 1, 1, 0.5},
-                           .rows = {},
                            .knobs = {{"widths", "257"}},
                            .sums = {with(with(with(zeros(257), 256, -192), 0, 128), 255, 192),
                                     with(with(with(zeros(257), 256, 96), 0, 64), 255, 64)}}));
@@ -166,7 +160,6 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .bin = {255, 0, 255, 128},
                            .g = {1, 2, 3, -4},
                            .h = {1, 1, 1, 0.5},
-                           .rows = {},
                            .knobs = {{"widths", "256"}},
                            .sums = {with(with(with(zeros(256), 255, 256), 0, 128), 128, -256),
                                     with(with(with(zeros(256), 255, 128), 0, 64), 128, 32)}}));
@@ -176,7 +169,6 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .bin = {},
                            .g = {},
                            .h = {},
-                           .rows = {},
                            .knobs = {{"widths", "3,2"}},
                            .sums = {zeros(5), zeros(5)},
                            .quantised = true}));
@@ -191,7 +183,6 @@ void add_many_columns(std::vector<golden_file>& files) {
                           .bin = {},
                           .g = {-5, 3},
                           .h = {2, 7},
-                          .rows = {},
                           .knobs = {{"widths", fmt::format("{}", bins)}},
                           .sums = {zeros(70 * bins), zeros(70 * bins)},
                           .quantised = true};
@@ -211,7 +202,6 @@ void add_many_columns(std::vector<golden_file>& files) {
                           .bin = std::vector<int64_t>(520, 1),
                           .g = {-3},
                           .h = {0.5},
-                          .rows = {},
                           .knobs = {{"widths", "2"}},
                           .sums = {zeros(1040), zeros(1040)}};
   for (size_t slot = 1; slot < 1040; slot += 2) {
@@ -245,23 +235,13 @@ std::vector<std::string> disagreements(const golden_file& f) {
   return found;
 }
 
-engine::property golden_property() {
-  engine::property p;
-  p.op = "histogram";
-  p.name = "golden";
+const engine::property_registration registration([] {
+  engine::property p = golden_property("histogram", {dtype::u8, dtype::u16, dtype::u32}, known_answers,
+                                       [](engine::trial& t) { ask_judged(t, histogram_problem(t)); });
   p.sentence = "sums counted by hand and published field bugs come out to the bit";
-  p.types = {dtype::u8, dtype::u16, dtype::u32};
-  p.generate = [](const engine::target& t, engine::draw& d) {
-    std::vector<golden_file> of_type = known_answers();
-    std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.at("bins").type != t.type; });
-    return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
-  };
-  p.check = [](engine::trial& t) { ask_judged(t, histogram_problem(t)); };
   p.share_percent = 25;
-  return p;
-}
-
-const engine::property_registration registration({golden_property()});
+  return std::vector{std::move(p)};
+}());
 
 }  // namespace
 

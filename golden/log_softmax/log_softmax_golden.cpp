@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "golden/decimal.hpp"
 #include "golden/row_golden.hpp"
 
 namespace warpcheck::golden {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 struct row {
   std::vector<double> x;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "golden/decimal.hpp"
 #include "golden/row_golden.hpp"
@@ -13,8 +12,6 @@
 namespace warpcheck::golden {
 namespace {
 
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double k_f32_max = 0x1.fffffep+127;
 
 struct row {

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "golden/answers.hpp"
 #include "golden/check.hpp"
 #include "golden/decimal.hpp"
 #include "golden/format.hpp"
 #include "properties/matmul/matmul_problem.hpp"
-#include "properties/matmul/matmul_registration.hpp"
 
 namespace warpcheck::golden {
 namespace {
@@ -18,8 +17,6 @@ using engine::recipe;
 using engine::tensor_spec;
 
 constexpr int k_digits = 40;
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 using values = std::vector<double>;
 
@@ -29,9 +26,9 @@ struct product_answer {
   values a, b;  // as stored, row by row; one: everywhere
   values c;     // in units of 1/unit; one: everywhere
   int64_t unit = 1;
-  values before, bias;  // none: beta is 0, no bias
+  values before = {}, bias = {};  // none: beta is 0, no bias
   dtype type = dtype::f32, output = dtype::f32;
-  std::map<std::string, std::string> knobs;
+  std::map<std::string, std::string> knobs = {};
 };
 
 // A listed tensor, or one value everywhere as a recipe.
@@ -105,8 +102,6 @@ void add_by_hand(std::vector<golden_file>& files) {
                                .a = x,
                                .b = y,
                                .c = product,
-                               .before = {},
-                               .bias = {},
                                .type = type,
                                .knobs = std::move(knobs)}));
     };
@@ -136,11 +131,8 @@ void add_by_hand(std::vector<golden_file>& files) {
                              .a = a,
                              .b = b,
                              .c = product,
-                             .before = {},
-                             .bias = {},
                              .type = type,
-                             .output = type,
-                             .knobs = {}}));
+                             .output = type}));
   }
 }
 
@@ -150,10 +142,7 @@ void add_closed_forms(std::vector<golden_file>& files) {
                            .k = 100,
                            .a = counted(1, 100),
                            .b = counted(1, 100),
-                           .c = {338350},
-                           .before = {},
-                           .bias = {},
-                           .knobs = {}}));
+                           .c = {338350}}));
   for (const int64_t side : {31, 32, 33, 63, 64, 65}) {
     // Row i of A is i + 1 everywhere, column j of B is j + 1.
     product_answer p{.name = fmt::format("outer-{}", side),
@@ -163,10 +152,7 @@ void add_closed_forms(std::vector<golden_file>& files) {
                      .k = std::min(side + 1, 4096 / side),
                      .a = {},
                      .b = {},
-                     .c = {},
-                     .before = {},
-                     .bias = {},
-                     .knobs = {}};
+                     .c = {}};
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t l = 0; l < p.k; ++l) p.a.push_back(static_cast<double>(i + 1));
     for (int64_t l = 0; l < p.k; ++l)
@@ -183,10 +169,7 @@ void add_closed_forms(std::vector<golden_file>& files) {
                              .k = k,
                              .a = {1},
                              .b = {1},
-                             .c = {static_cast<double>(k)},
-                             .before = {},
-                             .bias = {},
-                             .knobs = {}}));
+                             .c = {static_cast<double>(k)}}));
 }
 
 void add_contract(std::vector<golden_file>& files) {
@@ -199,7 +182,6 @@ void add_contract(std::vector<golden_file>& files) {
                            .b = {k_inf},
                            .c = {1, 2, -3, 1, 2, -3},
                            .unit = 2,
-                           .before = {},
                            .bias = {0.5, 1, -1.5},
                            .knobs = {{"alpha", "0"}}}));
   files.push_back(file_of({.name = "half",
@@ -211,7 +193,6 @@ void add_contract(std::vector<golden_file>& files) {
                            .b = {2},
                            .c = {1},
                            .unit = 2,
-                           .before = {},
                            .bias = {1},
                            .knobs = {{"sigmoid", "1"}, {"mu", "7"}, {"sigma", "-3"}}}));
   files.push_back(file_of({.name = "infinite-layer",
@@ -222,8 +203,6 @@ void add_contract(std::vector<golden_file>& files) {
                            .a = {k_inf, -k_inf},
                            .b = {1},
                            .c = {1, 0},
-                           .before = {},
-                           .bias = {},
                            .knobs = {{"sigmoid", "1"}}}));
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16})
     files.push_back(file_of({.name = fmt::format("specials-{}", warpcheck::name_of(type)),
@@ -234,10 +213,7 @@ void add_contract(std::vector<golden_file>& files) {
                              .a = {k_inf, 1, -k_inf, 2, k_nan, 0, 1, 2},
                              .b = {1, 0, -2, 3, 4, k_inf},
                              .c = {k_inf, k_nan, k_nan, -k_inf, k_nan, k_inf, k_nan, k_nan, k_nan, 7, 8, k_inf},
-                             .before = {},
-                             .bias = {},
-                             .type = type,
-                             .knobs = {}}));
+                             .type = type}));
 }
 
 // Published defects of f32 that is less than f32, as small as they get, in each mode.
@@ -253,8 +229,6 @@ void add_field_bugs_of_modes(std::vector<golden_file>& files) {
                              .a = {k_inf, 1, 1, 1, 2, 3},
                              .b = {1, 2, 2, 1, 3, 1},
                              .c = {k_inf, k_inf, 14, 7},
-                             .before = {},
-                             .bias = {},
                              .knobs = knobs}));
     files.push_back(file_of({.name = "field-low-bits-" + mode,
                              .source = "field bugs triton#4603, #10176 (an f32 product loses the low bits); by hand",
@@ -265,8 +239,6 @@ void add_field_bugs_of_modes(std::vector<golden_file>& files) {
                              .b = {1, 1 + 0x1p-12, 1, 0},
                              .c = {4097, 4097},
                              .unit = 4096,
-                             .before = {},
-                             .bias = {},
                              .knobs = knobs}));
   }
 }
@@ -280,10 +252,7 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .k = 1300,
                            .a = {1},
                            .b = {1},
-                           .c = {1300},
-                           .before = {},
-                           .bias = {},
-                           .knobs = {}}));
+                           .c = {1300}}));
   files.push_back(file_of({.name = "field-workspace-of-a-transpose",
                            .source = "field bug cutlass#3624 (workspace of the shape before it is transposed); k",
                            .m = 3,
@@ -292,8 +261,6 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .a = {1},
                            .b = {1},
                            .c = {1200},
-                           .before = {},
-                           .bias = {},
                            .knobs = {{"ta", "yes"}, {"tb", "yes"}}}));
   add_field_bugs_of_modes(files);
   files.push_back(file_of({.name = "field-many-columns",
@@ -303,10 +270,7 @@ void add_field_bugs(std::vector<golden_file>& files) {
                            .k = 1,
                            .a = {1},
                            .b = {3},
-                           .c = {3},
-                           .before = {},
-                           .bias = {},
-                           .knobs = {}}));
+                           .c = {3}}));
 }
 
 std::vector<golden_file> known_answers() {
@@ -336,24 +300,16 @@ std::vector<std::string> disagreements(const golden_file& f) {
   return found;
 }
 
-engine::property golden_property() {
-  engine::property p = matmul_property(
-      "golden", "known answers and published field bugs come out within the bound",
-      {dtype::f32, dtype::f16, dtype::bf16},
-      [](const engine::target& t, engine::draw& d) {
-        std::vector<golden_file> of_type = known_answers();
-        std::erase_if(of_type, [&](const golden_file& f) { return f.the_case.at("a").type != t.type; });
-        return candidate_case(of_type[static_cast<size_t>(d.index()) % of_type.size()], t.device, t.candidate);
-      },
-      [](engine::trial& t) {
-        const matmul_problem p(t.the_case());
-        judge_bound(t, p, t.run().at("c"));
-      },
-      25);
-  return p;
-}
-
-const engine::property_registration registration({golden_property()});
+const engine::property_registration registration([] {
+  engine::property p =
+      golden_property("matmul", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, [](engine::trial& t) {
+        const matmul_problem problem(t.the_case());
+        judge_bound(t, problem, t.run().at("c"));
+      });
+  p.sentence = "known answers and published field bugs come out within the bound";
+  p.share_percent = 25;
+  return std::vector{std::move(p)};
+}());
 
 }  // namespace
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "golden/decimal.hpp"
 #include "golden/row_golden.hpp"
@@ -12,8 +11,6 @@
 namespace warpcheck::golden {
 namespace {
 
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double k_f32_max = 0x1.fffffep+127;
 
 // A row with its sum (as text: it need not be a number of the type), least and greatest element.

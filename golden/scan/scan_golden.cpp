@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "golden/decimal.hpp"
@@ -16,8 +15,6 @@ namespace {
 
 using reference::prefix;
 
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double k_f32_max = 0x1.fffffep+127;
 
 std::string text_of(double value) {

@@ -5,16 +5,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "golden/decimal.hpp"
 #include "golden/row_golden.hpp"
 
 namespace warpcheck::golden {
 namespace {
-
-constexpr double k_inf = std::numeric_limits<double>::infinity();
-const double k_nan = std::numeric_limits<double>::quiet_NaN();
 
 // One element; z as text where infinities meet.
 std::string value(double x, double mu, double sigma) {
