@@ -15,6 +15,8 @@ namespace thrust {
 // Calls Work::run(arguments...), where the first argument may be a policy.
 template <class Work>
 struct algorithm {
+  const char* name;
+
   template <class First, class... Rest>
   auto operator()(const First& first, const Rest&... rest) const {
     if constexpr (is_policy<First>)
@@ -25,9 +27,9 @@ struct algorithm {
 
  private:
   template <class... Arguments>
-  static auto in_stream(cudaStream_t stream, const Arguments&... a) {
+  auto in_stream(cudaStream_t stream, const Arguments&... a) const {
     using result = decltype(Work::run(a...));
-    const ::simt::import::stream_call call = {Work::k_name, {Work::k_name, 0}, ::simt::import::on(stream)};
+    const ::simt::import::stream_call call = {name, {name, 0}, ::simt::import::on(stream)};
     if constexpr (std::is_void_v<result>) {
       ::simt::import::enqueue_and_wait(call, [&] { Work::run(a...); });
     } else {
@@ -64,7 +66,6 @@ std::deque<value_of<I>> copied(I first, I last) {
 }
 
 struct sort {
-  static constexpr const char* k_name = "thrust::sort";
   template <class I, class Less = std::less<>>
   static void run(I first, I last, Less less = {}) {
     auto all = copied(first, last);
@@ -73,7 +74,6 @@ struct sort {
   }
 };
 struct sort_by_key {
-  static constexpr const char* k_name = "thrust::sort_by_key";
   template <class I, class J, class Less = std::less<>>
   static void run(I first, I last, J values, Less less = {}) {
     const auto n = static_cast<size_t>(last - first);
@@ -90,15 +90,7 @@ struct sort_by_key {
     }
   }
 };
-struct is_sorted {
-  static constexpr const char* k_name = "thrust::is_sorted";
-  template <class I, class Less = std::less<>>
-  static bool run(I first, I last, Less less = {}) {
-    return std::is_sorted(in_place(first), in_place(last), less);
-  }
-};
 struct merge {
-  static constexpr const char* k_name = "thrust::merge";
   template <class I, class J, class Out, class Less = std::less<>>
   static Out run(I first, I last, J second, J end, Out out, Less less = {}) {
     return written(out,
@@ -107,7 +99,6 @@ struct merge {
 };
 
 struct reduce {
-  static constexpr const char* k_name = "thrust::reduce";
   template <class I, class T = value_of<I>, class Op = plus<>>
   static T run(I first, I last, T initial = {}, Op op = {}) {
     for (auto i = in_place(first); i != in_place(last); ++i) initial = op(initial, *i);
@@ -115,7 +106,6 @@ struct reduce {
   }
 };
 struct transform_reduce {
-  static constexpr const char* k_name = "thrust::transform_reduce";
   template <class I, class F, class T, class Op>
   static T run(I first, I last, F f, T initial, Op op) {
     for (auto i = in_place(first); i != in_place(last); ++i) initial = op(initial, f(*i));
@@ -123,7 +113,6 @@ struct transform_reduce {
   }
 };
 struct inner_product {
-  static constexpr const char* k_name = "thrust::inner_product";
   template <class I, class J, class T, class Op = plus<>, class F = multiplies<>>
   static T run(I first, I last, J second, T initial, Op op = {}, F f = {}) {
     auto j = in_place(second);
@@ -132,7 +121,6 @@ struct inner_product {
   }
 };
 struct reduce_by_key {
-  static constexpr const char* k_name = "thrust::reduce_by_key";
   template <class I, class J, class K, class V, class Equal = std::equal_to<>, class Op = plus<>>
   static std::pair<K, V> run(I first, I last, J values, K keys, V sums, Equal equal = {}, Op op = {}) {
     auto i = in_place(first);
@@ -151,14 +139,12 @@ struct reduce_by_key {
 };
 
 struct inclusive_scan {
-  static constexpr const char* k_name = "thrust::inclusive_scan";
   template <class I, class Out, class Op = plus<>>
   static Out run(I first, I last, Out out, Op op = {}) {
     return written(out, std::partial_sum(in_place(first), in_place(last), in_place(out), op));
   }
 };
 struct exclusive_scan {
-  static constexpr const char* k_name = "thrust::exclusive_scan";
   template <class I, class Out, class T = value_of<I>, class Op = plus<>>
   static Out run(I first, I last, Out out, T sum = {}, Op op = {}) {
     auto to = in_place(out);
@@ -171,7 +157,6 @@ struct exclusive_scan {
   }
 };
 struct adjacent_difference {
-  static constexpr const char* k_name = "thrust::adjacent_difference";
   template <class I, class Out, class Op = minus<>>
   static Out run(I first, I last, Out out, Op op = {}) {
     return written(out, std::adjacent_difference(in_place(first), in_place(last), in_place(out), op));
@@ -179,7 +164,6 @@ struct adjacent_difference {
 };
 
 struct transform {
-  static constexpr const char* k_name = "thrust::transform";
   template <class I, class Out, class F>
   static Out run(I first, I last, Out out, F f) {
     return written(out, std::transform(in_place(first), in_place(last), in_place(out), f));
@@ -190,7 +174,6 @@ struct transform {
   }
 };
 struct for_each {
-  static constexpr const char* k_name = "thrust::for_each";
   template <class I, class F>
   static I run(I first, I last, F f) {
     for (auto i = in_place(first); i != in_place(last); ++i) f(*i);
@@ -198,14 +181,12 @@ struct for_each {
   }
 };
 struct for_each_n {
-  static constexpr const char* k_name = "thrust::for_each_n";
   template <class I, class Size, class F>
   static I run(I first, Size n, F f) {
     return for_each::run(first, first + n, f);
   }
 };
 struct generate {
-  static constexpr const char* k_name = "thrust::generate";
   template <class I, class F>
   static void run(I first, I last, F f) {
     std::generate(in_place(first), in_place(last), f);
@@ -213,7 +194,6 @@ struct generate {
   }
 };
 struct tabulate {
-  static constexpr const char* k_name = "thrust::tabulate";
   template <class I, class F>
   static void run(I first, I last, F f) {
     std::ptrdiff_t n = 0;
@@ -223,21 +203,18 @@ struct tabulate {
 };
 
 struct copy {
-  static constexpr const char* k_name = "thrust::copy";
   template <class I, class Out>
   static Out run(I first, I last, Out out) {
     return written(out, std::copy(in_place(first), in_place(last), in_place(out)));
   }
 };
 struct copy_n {
-  static constexpr const char* k_name = "thrust::copy_n";
   template <class I, class Size, class Out>
   static Out run(I first, Size n, Out out) {
     return copy::run(first, first + n, out);
   }
 };
 struct copy_if {
-  static constexpr const char* k_name = "thrust::copy_if";
   template <class I, class Out, class Predicate>
   static Out run(I first, I last, Out out, Predicate p) {
     return run(first, last, first, out, p);
@@ -252,7 +229,6 @@ struct copy_if {
   }
 };
 struct fill {
-  static constexpr const char* k_name = "thrust::fill";
   template <class I, class T>
   static void run(I first, I last, const T& value) {
     for (auto i = in_place(first); i != in_place(last); ++i) *i = static_cast<value_of<I>>(value);
@@ -260,7 +236,6 @@ struct fill {
   }
 };
 struct fill_n {
-  static constexpr const char* k_name = "thrust::fill_n";
   template <class I, class Size, class T>
   static I run(I first, Size n, const T& value) {
     fill::run(first, first + n, value);
@@ -268,7 +243,6 @@ struct fill_n {
   }
 };
 struct sequence {
-  static constexpr const char* k_name = "thrust::sequence";
   template <class I, class T = value_of<I>>
   static void run(I first, I last, T value = {}, T step = T(1)) {
     for (auto i = in_place(first); i != in_place(last); ++i, value = value + step) *i = value;
@@ -276,7 +250,6 @@ struct sequence {
   }
 };
 struct gather {
-  static constexpr const char* k_name = "thrust::gather";
   template <class I, class J, class Out>
   static Out run(I first, I last, J from, Out out) {
     auto to = in_place(out);
@@ -286,7 +259,6 @@ struct gather {
   }
 };
 struct scatter {
-  static constexpr const char* k_name = "thrust::scatter";
   template <class I, class J, class Out>
   static void run(I first, I last, J places, Out out) {
     auto j = in_place(places);
@@ -298,78 +270,38 @@ struct scatter {
   }
 };
 
-struct count {
-  static constexpr const char* k_name = "thrust::count";
-  template <class I, class T>
-  static std::ptrdiff_t run(I first, I last, const T& value) {
-    return std::count(in_place(first), in_place(last), value);
-  }
-};
-struct count_if {
-  static constexpr const char* k_name = "thrust::count_if";
-  template <class I, class Predicate>
-  static std::ptrdiff_t run(I first, I last, Predicate p) {
-    return std::count_if(in_place(first), in_place(last), p);
-  }
-};
-struct find {
-  static constexpr const char* k_name = "thrust::find";
-  template <class I, class T>
-  static I run(I first, I last, const T& value) {
-    return place(first, std::find(in_place(first), in_place(last), value));
-  }
-};
-struct find_if {
-  static constexpr const char* k_name = "thrust::find_if";
-  template <class I, class Predicate>
-  static I run(I first, I last, Predicate p) {
-    return place(first, std::find_if(in_place(first), in_place(last), p));
-  }
-};
-struct min_element {
-  static constexpr const char* k_name = "thrust::min_element";
-  template <class I, class Less = std::less<>>
-  static I run(I first, I last, Less less = {}) {
-    return place(first, std::min_element(in_place(first), in_place(last), less));
-  }
-};
-struct max_element {
-  static constexpr const char* k_name = "thrust::max_element";
-  template <class I, class Less = std::less<>>
-  static I run(I first, I last, Less less = {}) {
-    return place(first, std::max_element(in_place(first), in_place(last), less));
-  }
-};
+// Those of the standard library. A position is the caller's kind of iterator.
+#define SIMT_IMPORT_THRUST_OF_STD(name)                                                                           \
+  struct name {                                                                                                   \
+    template <class I, class... Rest>                                                                             \
+    static auto run(I first, I last, const Rest&... rest) {                                                       \
+      if constexpr (std::is_same_v<decltype(std::name(in_place(first), in_place(last), rest...)), in_place_t<I>>) \
+        return place(first, std::name(in_place(first), in_place(last), rest...));                                 \
+      else                                                                                                        \
+        return std::name(in_place(first), in_place(last), rest...);                                               \
+    }                                                                                                             \
+  };
+SIMT_IMPORT_THRUST_OF_STD(is_sorted)
+SIMT_IMPORT_THRUST_OF_STD(count)
+SIMT_IMPORT_THRUST_OF_STD(count_if)
+SIMT_IMPORT_THRUST_OF_STD(find)
+SIMT_IMPORT_THRUST_OF_STD(find_if)
+SIMT_IMPORT_THRUST_OF_STD(min_element)
+SIMT_IMPORT_THRUST_OF_STD(max_element)
+SIMT_IMPORT_THRUST_OF_STD(all_of)
+SIMT_IMPORT_THRUST_OF_STD(any_of)
+SIMT_IMPORT_THRUST_OF_STD(none_of)
+SIMT_IMPORT_THRUST_OF_STD(replace_if)
+SIMT_IMPORT_THRUST_OF_STD(replace)
+#undef SIMT_IMPORT_THRUST_OF_STD
+
 struct minmax_element {
-  static constexpr const char* k_name = "thrust::minmax_element";
   template <class I, class Less = std::less<>>
   static std::pair<I, I> run(I first, I last, Less less = {}) {
     return {min_element::run(first, last, less), max_element::run(first, last, less)};
   }
 };
-struct all_of {
-  static constexpr const char* k_name = "thrust::all_of";
-  template <class I, class Predicate>
-  static bool run(I first, I last, Predicate p) {
-    return std::all_of(in_place(first), in_place(last), p);
-  }
-};
-struct any_of {
-  static constexpr const char* k_name = "thrust::any_of";
-  template <class I, class Predicate>
-  static bool run(I first, I last, Predicate p) {
-    return std::any_of(in_place(first), in_place(last), p);
-  }
-};
-struct none_of {
-  static constexpr const char* k_name = "thrust::none_of";
-  template <class I, class Predicate>
-  static bool run(I first, I last, Predicate p) {
-    return std::none_of(in_place(first), in_place(last), p);
-  }
-};
 struct equal {
-  static constexpr const char* k_name = "thrust::equal";
   template <class I, class J, class Equal = std::equal_to<>>
   static bool run(I first, I last, J second, Equal same = {}) {
     return std::equal(in_place(first), in_place(last), in_place(second), same);
@@ -377,7 +309,6 @@ struct equal {
 };
 
 struct remove_if {
-  static constexpr const char* k_name = "thrust::remove_if";
   template <class I, class Predicate>
   static I run(I first, I last, Predicate p) {
     return run(first, last, first, p);
@@ -395,14 +326,12 @@ struct remove_if {
   }
 };
 struct remove {
-  static constexpr const char* k_name = "thrust::remove";
   template <class I, class T>
   static I run(I first, I last, const T& value) {
     return remove_if::run(first, last, [&](const auto& x) { return x == value; });
   }
 };
 struct partition {
-  static constexpr const char* k_name = "thrust::partition";
   template <class I, class Predicate>
   static I run(I first, I last, Predicate p) {
     auto all = copied(first, last);
@@ -412,7 +341,6 @@ struct partition {
   }
 };
 struct unique {
-  static constexpr const char* k_name = "thrust::unique";
   template <class I, class Equal = std::equal_to<>>
   static I run(I first, I last, Equal same = {}) {
     auto all = copied(first, last);
@@ -420,22 +348,7 @@ struct unique {
     return place(first, std::copy(all.begin(), all.end(), in_place(first)));
   }
 };
-struct replace_if {
-  static constexpr const char* k_name = "thrust::replace_if";
-  template <class I, class Predicate, class T>
-  static void run(I first, I last, Predicate p, const T& value) {
-    std::replace_if(in_place(first), in_place(last), p, value);
-  }
-};
-struct replace {
-  static constexpr const char* k_name = "thrust::replace";
-  template <class I, class T>
-  static void run(I first, I last, const T& old, const T& value) {
-    std::replace(in_place(first), in_place(last), old, value);
-  }
-};
 struct reverse {
-  static constexpr const char* k_name = "thrust::reverse";
   template <class I>
   static void run(I first, I last) {
     const auto all = copied(first, last);
@@ -463,21 +376,18 @@ struct search {
   }
 };
 struct lower_bound : search<lower_bound> {
-  static constexpr const char* k_name = "thrust::lower_bound";
   template <class I, class T>
   static I of(I first, I last, const T& value) {
     return place(first, std::lower_bound(in_place(first), in_place(last), value));
   }
 };
 struct upper_bound : search<upper_bound> {
-  static constexpr const char* k_name = "thrust::upper_bound";
   template <class I, class T>
   static I of(I first, I last, const T& value) {
     return place(first, std::upper_bound(in_place(first), in_place(last), value));
   }
 };
 struct binary_search : search<binary_search> {
-  static constexpr const char* k_name = "thrust::binary_search";
   template <class I, class T>
   static bool of(I first, I last, const T& value) {
     return std::binary_search(in_place(first), in_place(last), value);
@@ -486,49 +396,52 @@ struct binary_search : search<binary_search> {
 
 }  // namespace work
 
-inline constexpr algorithm<work::sort> sort, stable_sort;
-inline constexpr algorithm<work::sort_by_key> sort_by_key, stable_sort_by_key;
-inline constexpr algorithm<work::is_sorted> is_sorted;
-inline constexpr algorithm<work::merge> merge;
-inline constexpr algorithm<work::reduce> reduce;
-inline constexpr algorithm<work::transform_reduce> transform_reduce;
-inline constexpr algorithm<work::inner_product> inner_product;
-inline constexpr algorithm<work::reduce_by_key> reduce_by_key;
-inline constexpr algorithm<work::inclusive_scan> inclusive_scan;
-inline constexpr algorithm<work::exclusive_scan> exclusive_scan;
-inline constexpr algorithm<work::adjacent_difference> adjacent_difference;
-inline constexpr algorithm<work::transform> transform;
-inline constexpr algorithm<work::for_each> for_each;
-inline constexpr algorithm<work::for_each_n> for_each_n;
-inline constexpr algorithm<work::generate> generate;
-inline constexpr algorithm<work::tabulate> tabulate;
-inline constexpr algorithm<work::copy> copy;
-inline constexpr algorithm<work::copy_n> copy_n;
-inline constexpr algorithm<work::copy_if> copy_if;
-inline constexpr algorithm<work::fill> fill;
-inline constexpr algorithm<work::fill_n> fill_n;
-inline constexpr algorithm<work::sequence> sequence;
-inline constexpr algorithm<work::gather> gather;
-inline constexpr algorithm<work::scatter> scatter;
-inline constexpr algorithm<work::count> count;
-inline constexpr algorithm<work::count_if> count_if;
-inline constexpr algorithm<work::find> find;
-inline constexpr algorithm<work::find_if> find_if;
-inline constexpr algorithm<work::min_element> min_element;
-inline constexpr algorithm<work::max_element> max_element;
-inline constexpr algorithm<work::minmax_element> minmax_element;
-inline constexpr algorithm<work::all_of> all_of;
-inline constexpr algorithm<work::any_of> any_of;
-inline constexpr algorithm<work::none_of> none_of;
-inline constexpr algorithm<work::equal> equal;
-inline constexpr algorithm<work::remove_if> remove_if;
-inline constexpr algorithm<work::remove> remove;
-inline constexpr algorithm<work::partition> partition;
-inline constexpr algorithm<work::unique> unique;
-inline constexpr algorithm<work::replace_if> replace_if;
-inline constexpr algorithm<work::replace> replace;
-inline constexpr algorithm<work::reverse> reverse;
-inline constexpr algorithm<work::lower_bound> lower_bound;
-inline constexpr algorithm<work::upper_bound> upper_bound;
-inline constexpr algorithm<work::binary_search> binary_search;
+inline constexpr algorithm<work::sort> sort{"thrust::sort"}, stable_sort{"thrust::stable_sort"};
+inline constexpr algorithm<work::sort_by_key> sort_by_key{"thrust::sort_by_key"},
+    stable_sort_by_key{"thrust::stable_sort_by_key"};
+#define SIMT_IMPORT_THRUST(name) inline constexpr algorithm<work::name> name{"thrust::" #name};
+SIMT_IMPORT_THRUST(is_sorted)
+SIMT_IMPORT_THRUST(merge)
+SIMT_IMPORT_THRUST(reduce)
+SIMT_IMPORT_THRUST(transform_reduce)
+SIMT_IMPORT_THRUST(inner_product)
+SIMT_IMPORT_THRUST(reduce_by_key)
+SIMT_IMPORT_THRUST(inclusive_scan)
+SIMT_IMPORT_THRUST(exclusive_scan)
+SIMT_IMPORT_THRUST(adjacent_difference)
+SIMT_IMPORT_THRUST(transform)
+SIMT_IMPORT_THRUST(for_each)
+SIMT_IMPORT_THRUST(for_each_n)
+SIMT_IMPORT_THRUST(generate)
+SIMT_IMPORT_THRUST(tabulate)
+SIMT_IMPORT_THRUST(copy)
+SIMT_IMPORT_THRUST(copy_n)
+SIMT_IMPORT_THRUST(copy_if)
+SIMT_IMPORT_THRUST(fill)
+SIMT_IMPORT_THRUST(fill_n)
+SIMT_IMPORT_THRUST(sequence)
+SIMT_IMPORT_THRUST(gather)
+SIMT_IMPORT_THRUST(scatter)
+SIMT_IMPORT_THRUST(count)
+SIMT_IMPORT_THRUST(count_if)
+SIMT_IMPORT_THRUST(find)
+SIMT_IMPORT_THRUST(find_if)
+SIMT_IMPORT_THRUST(min_element)
+SIMT_IMPORT_THRUST(max_element)
+SIMT_IMPORT_THRUST(minmax_element)
+SIMT_IMPORT_THRUST(all_of)
+SIMT_IMPORT_THRUST(any_of)
+SIMT_IMPORT_THRUST(none_of)
+SIMT_IMPORT_THRUST(equal)
+SIMT_IMPORT_THRUST(remove_if)
+SIMT_IMPORT_THRUST(remove)
+SIMT_IMPORT_THRUST(partition)
+SIMT_IMPORT_THRUST(unique)
+SIMT_IMPORT_THRUST(replace_if)
+SIMT_IMPORT_THRUST(replace)
+SIMT_IMPORT_THRUST(reverse)
+SIMT_IMPORT_THRUST(lower_bound)
+SIMT_IMPORT_THRUST(upper_bound)
+SIMT_IMPORT_THRUST(binary_search)
+#undef SIMT_IMPORT_THRUST
 }  // namespace thrust
