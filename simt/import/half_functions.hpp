@@ -124,3 +124,41 @@ constexpr unsigned pair_mask(bool low, bool high) { return (low ? 0xffffu : 0) |
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ull, unsigned long long, rz, std::trunc)     \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, char, signed char, rz, std::trunc)           \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, uchar, unsigned char, rz, std::trunc)
+
+// The functions whose names differ between __half, whose `name` is half, and __nv_bfloat16, whose name is bfloat16. P
+// is the pair.
+#define SIMT_IMPORT_HALF_NAMES(H, P, name)                                                                        \
+  inline H __float2##name##_rn(float x) { return x; }                                                             \
+  inline H __float2##name(float x) { return x; }                                                                  \
+  inline H __double2##name(double x) { return x; }                                                                \
+  inline H __int2##name##_rn(int x) { return x; }                                                                 \
+  inline H __uint2##name##_rn(unsigned x) { return x; }                                                           \
+  inline H __short2##name##_rn(short x) { return x; }                                                             \
+  inline H __ushort2##name##_rn(unsigned short x) { return x; }                                                   \
+  inline H __ll2##name##_rn(long long x) { return x; }                                                            \
+  inline H __ull2##name##_rn(unsigned long long x) { return x; }                                                  \
+  inline float __##name##2float(H x) { return x; }                                                                \
+  inline int __##name##2int_rn(H x) { return __float2int_rn(x); }                                                 \
+  inline int __##name##2int_rz(H x) { return __float2int_rz(x); }                                                 \
+  inline unsigned __##name##2uint_rn(H x) { return __float2uint_rn(x); }                                          \
+  inline H __ushort_as_##name(unsigned short bits) { return ::simt::emu::from_bits<H>(bits); }                    \
+  inline H __short_as_##name(short bits) { return ::simt::emu::from_bits<H>(static_cast<unsigned short>(bits)); } \
+  inline unsigned short __##name##_as_ushort(H x) { return x.bits; }                                              \
+  inline short __##name##_as_short(H x) { return static_cast<short>(x.bits); }                                    \
+  inline H hexp10(H x) { return std::pow(10.0, double(float(x))); }                                               \
+  inline P make_##name##2(H x, H y) { return {x, y}; }                                                            \
+  inline P __halves2##name##2(H x, H y) { return {x, y}; }                                                        \
+  inline P __##name##2##name##2(H x) { return {x, x}; }                                                           \
+  inline P __float2##name##2_rn(float x) { return {x, x}; }                                                       \
+  inline P __floats2##name##2_rn(float x, float y) { return {x, y}; }                                             \
+  inline P __float22##name##2_rn(float2 v) { return {v.x, v.y}; }                                                 \
+  inline float2 __##name##22float2(P v) { return {v.x, v.y}; }                                                    \
+  inline H __low2##name(P v) { return v.x; }                                                                      \
+  inline H __high2##name(P v) { return v.y; }                                                                     \
+  inline float __low2float(P v) { return v.x; }                                                                   \
+  inline float __high2float(P v) { return v.y; }                                                                  \
+  inline P __low2##name##2(P v) { return {v.x, v.x}; }                                                            \
+  inline P __high2##name##2(P v) { return {v.y, v.y}; }                                                           \
+  inline P __lows2##name##2(P a, P b) { return {a.x, b.x}; }                                                      \
+  inline P __highs2##name##2(P a, P b) { return {a.y, b.y}; }                                                     \
+  inline P __lowhigh2highlow(P v) { return {v.y, v.x}; }
