@@ -1,4 +1,4 @@
-// Times of peers that another program measured, and the options of a benchmark that Google Benchmark does not know.
+// Times of peers that another program measured.
 #pragma once
 
 #include <fstream>
@@ -22,25 +22,6 @@ inline void read_foreign(const std::string& file, foreign_times* times) {
   for (const auto& row : document["rows"])
     (*times)[row.at("row").get<std::string>()][row.at("peer").get<std::string>()] =
         row.at("us").get<std::vector<double>>();
-}
-
-// Removes `--name VALUE` and `--name=VALUE`, which Google Benchmark does not know, from the arguments.
-inline std::vector<std::string> take_option(int* argc, char** argv, const std::string& name) {
-  std::vector<std::string> values;
-  int kept = 1;
-  for (int i = 1; i < *argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.rfind(name + "=", 0) == 0) {
-      values.push_back(argument.substr(name.size() + 1));
-    } else if (argument == name) {
-      if (i + 1 == *argc) throw std::invalid_argument(name + " needs a value");
-      values.push_back(argv[++i]);
-    } else {
-      argv[kept++] = argv[i];
-    }
-  }
-  *argc = kept;
-  return values;
 }
 
 }  // namespace warpcheck::bench
