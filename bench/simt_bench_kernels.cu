@@ -1,44 +1,12 @@
 // Kernels whose running time on the emulated device is measured.
 #include "bench/simt_bench_kernels.hpp"
 
+#include "bench/sample_kernels.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck::bench {
 inline namespace SIMT_DEVICE_NS {
 namespace {
-
-template <bool Max>
-__device__ __forceinline__ float block_reduce(float v, float* slots) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = static_cast<int>(blockDim.x + 31) >> 5;
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = Max ? fmaxf(v, other) : v + other;
-  }
-  if (lane == 0) slots[warp] = v;
-  __syncthreads();
-  v = lane < warps ? slots[lane] : (Max ? -INFINITY : 0.0f);
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = Max ? fmaxf(v, other) : v + other;
-  }
-  __syncthreads();  // the slots are used again
-  return v;
-}
-
-__global__ void softmax_rows(const float* __restrict__ in, float* __restrict__ out, int cols) {
-  SIMT_SHARED(slots, float[32]);
-  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
-  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
-  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
-  float m = -INFINITY;
-  for (int c = first; c < cols; c += step) m = fmaxf(m, x[c]);
-  m = block_reduce<true>(m, slots);
-  float s = 0.0f;
-  for (int c = first; c < cols; c += step) s += expf(x[c] - m);
-  s = block_reduce<false>(s, slots);
-  const float scale = 1.0f / s;
-  for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) * scale;
-}
 
 __global__ void barriers(int count) {
   for (int i = 0; i < count; ++i) __syncthreads();
@@ -63,23 +31,6 @@ __global__ void rotate(const int* in, int* out) {
   s[t] = v;
   __syncthreads();
   out[t] = s[(t + 1) % n];
-}
-
-// C = A B of n x n matrices by tiles of 16 x 16 in shared memory: each element of A and B is read by n / 16 blocks.
-__global__ void tiled_product(const float* a, const float* b, float* c, int n) {
-  SIMT_SHARED(left, float[16][16]);
-  SIMT_SHARED(right, float[16][16]);
-  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const int col = static_cast<int>(blockIdx.x) * 16 + x, row = static_cast<int>(blockIdx.y) * 16 + y;
-  float sum = 0;
-  for (int k = 0; k < n; k += 16) {
-    left[y][x] = a[row * n + k + x];
-    right[y][x] = b[(k + y) * n + col];
-    __syncthreads();
-    for (int i = 0; i < 16; ++i) sum += left[y][i] * right[i][x];
-    __syncthreads();
-  }
-  c[row * n + col] = sum;
 }
 
 // Sums of seven neighbours: threads of one warp or of two read the same words.
@@ -132,7 +83,7 @@ void run_tf32_products(const float* in, float* out, int steps, simt::stream_t st
   simt::launch({dim3(1), dim3(128), 6144, stream}, multiply<128, simt::tf32>, in, out, steps);
 }
 void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::stream_t stream) {
-  simt::launch({dim3(rows), dim3(256), 0, stream}, softmax_rows, in, out, cols);
+  simt::launch({dim3(rows), dim3(256), 0, stream}, softmax_rows<true>, in, out, cols);
 }
 void run_tiled_product(const float* a, const float* b, float* c, int n, simt::stream_t stream) {
   const auto tiles = static_cast<unsigned>(n / 16);

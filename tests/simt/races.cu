@@ -1,4 +1,5 @@
 // Thirteen seeded races, each of a kind met in practice, and ten correct kernels that use the same means rightly.
+#include "bench/sample_kernels.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck::self {
@@ -166,37 +167,6 @@ __global__ void spin_lock(int* lock, int* value) {
 
 // ---- correct kernels
 
-__device__ __forceinline__ float block_max_or_sum(float v, float* slots, bool is_max) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = static_cast<int>(blockDim.x + 31) >> 5;
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = is_max ? fmaxf(v, other) : v + other;
-  }
-  if (lane == 0) slots[warp] = v;
-  __syncthreads();
-  v = lane < warps ? slots[lane] : (is_max ? -INFINITY : 0.0f);
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = is_max ? fmaxf(v, other) : v + other;
-  }
-  __syncthreads();  // the slots are used again
-  return v;
-}
-
-__global__ void softmax_rows(const float* __restrict__ in, float* __restrict__ out, int cols) {
-  SIMT_SHARED(slots, float[32]);
-  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
-  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
-  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
-  float m = -INFINITY;
-  for (int c = first; c < cols; c += step) m = fmaxf(m, x[c]);
-  m = block_max_or_sum(m, slots, true);
-  float s = 0;
-  for (int c = first; c < cols; c += step) s += expf(x[c] - m);
-  s = block_max_or_sum(s, slots, false);
-  for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) / s;
-}
-
 template <class T>
 __global__ void block_scan(const T* in, T* out, int n) {
   SIMT_DYN_SHARED(T, warp_total);
@@ -221,22 +191,6 @@ __global__ void block_scan(const T* in, T* out, int n) {
   __syncthreads();
   if (warp > 0) v += warp_total[warp - 1];
   if (i < n) out[i] = v;
-}
-
-__global__ void tiled_matmul(const float* a, const float* b, float* c, int n) {
-  SIMT_SHARED(as, float[16][16]);
-  SIMT_SHARED(bs, float[16][17]);
-  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const int row = static_cast<int>(blockIdx.y) * 16 + y, col = static_cast<int>(blockIdx.x) * 16 + x;
-  float sum = 0;
-  for (int k = 0; k < n; k += 16) {
-    as[y][x] = a[row * n + k + x];
-    bs[y][x] = b[(k + y) * n + col];
-    __syncthreads();
-    for (int i = 0; i < 16; ++i) sum += as[y][i] * bs[i][x];
-    __syncthreads();
-  }
-  c[row * n + col] = sum;
 }
 
 __global__ void warp_reduction(int* out) {
@@ -364,7 +318,7 @@ bool run_tile_loop(simt::emulation* stream) {
 bool run_softmax(simt::emulation* stream) {
   device_array<float> in(1200), out(1200);
   for (size_t i = 0; i < 1200; ++i) in[i] = static_cast<float>(std::sin(static_cast<double>(i)) * 3);
-  simt::launch({dim3(4), dim3(128), 0, stream}, softmax_rows, in.data(), out.data(), 300);
+  simt::launch({dim3(4), dim3(128), 0, stream}, softmax_rows<true>, in.data(), out.data(), 300);
   for (size_t row = 0; row < 4; ++row) {
     double sum = 0;
     for (size_t c = 0; c < 300; ++c) sum += std::exp(static_cast<double>(in[row * 300 + c]));
@@ -393,7 +347,7 @@ bool run_matmul(simt::emulation* stream) {
     a[i] = static_cast<float>(i % 7);
     b[i] = static_cast<float>(i % 5);
   }
-  simt::launch({dim3(2, 2), dim3(16, 16), 0, stream}, tiled_matmul, a.data(), b.data(), c.data(), 32);
+  simt::launch({dim3(2, 2), dim3(16, 16), 0, stream}, tiled_product, a.data(), b.data(), c.data(), 32);
   for (size_t i = 0; i < 32; ++i) {
     for (size_t j = 0; j < 32; ++j) {
       float expected = 0;

@@ -1,45 +1,12 @@
 // Kernels whose defects only some schedules show in their results.
 #include "tests/simt/schedule_kernels.hpp"
 
+#include "bench/sample_kernels.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck::self {
 inline namespace SIMT_DEVICE_NS {
 namespace {
-
-template <bool Max, bool TrailingBarrier>
-__device__ __forceinline__ float block_reduce(float v, float* slots) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = static_cast<int>(blockDim.x + 31) >> 5;
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = Max ? fmaxf(v, other) : v + other;
-  }
-  if (lane == 0) slots[warp] = v;
-  __syncthreads();
-  v = lane < warps ? slots[lane] : (Max ? -INFINITY : 0.0f);
-  for (int d = 16; d > 0; d >>= 1) {
-    const float other = __shfl_xor_sync(0xffffffffu, v, d);
-    v = Max ? fmaxf(v, other) : v + other;
-  }
-  if (TrailingBarrier) __syncthreads();
-  return v;
-}
-
-// Softmax whose second reduction reuses the slots of the first.
-template <bool TrailingBarrier>
-__global__ void softmax_rows(const float* in, float* out, int cols) {
-  SIMT_SHARED(slots, float[32]);
-  const float* x = in + static_cast<int64_t>(blockIdx.x) * cols;
-  float* y = out + static_cast<int64_t>(blockIdx.x) * cols;
-  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
-  float m = -INFINITY;
-  for (int c = first; c < cols; c += step) m = fmaxf(m, x[c]);
-  m = block_reduce<true, TrailingBarrier>(m, slots);
-  float s = 0.0f;
-  for (int c = first; c < cols; c += step) s += expf(x[c] - m);
-  s = block_reduce<false, TrailingBarrier>(s, slots);
-  for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) / s;
-}
 
 // A lost update between two atomics: only a switch inside the pair shows it.
 __global__ void read_then_exchange(int* counter) {
