@@ -4,18 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
+#include "properties/controls/known_bad/known_bad_test.hpp"
 
 namespace warpcheck {
 namespace {
-
-using engine::case_report;
-using engine::verdict;
 
 struct flawed {
   const char* variant;
@@ -29,17 +23,16 @@ struct flawed {
 };
 
 case_report judge(const flawed& f, const std::string& variant) {
-  const char* moved = std::getenv("WARPCHECK_KNOWN_BAD");
   const std::string derived = "fill=derived()";
   const std::string tensors = fmt::format(
       "hist=f64[{}x2] fill={} | count=i64[{}] {} | feature=i64[{}x7] {} | used=u8[0x0] {} | leaf=f64[1x7] {} | "
       "value=f64[1x9] | field=i64[1x6] | cat=u32[1x32]",
       f.slots, f.fill, std::string(f.knobs).find("exact=0") == std::string::npos ? f.slots : 0, derived, f.features,
       derived, derived, derived);
-  const std::string line = fmt::format(
-      "v1 best_split/{} {} | candidate={}/best_split_walkthrough256.so device=emulated {} variant={} {}", f.property,
-      tensors, moved != nullptr ? moved : KNOWN_BAD_FOLDER, f.knobs, variant, f.detect ? "detect=only" : "detect=off");
-  return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
+  const std::string line = fmt::format("v1 best_split/{} {} | candidate={} device=emulated {} variant={} {}",
+                                       f.property, tensors, known_bad_library("best_split_walkthrough256"), f.knobs,
+                                       variant, f.detect ? "detect=only" : "detect=off");
+  return judge_line(line);
 }
 
 const flawed k_flaws[] = {
@@ -93,11 +86,7 @@ const flawed k_flaws[] = {
 
 TEST(BestSplitKnownBad, EachFlawIsRejectedForItsReason) {
   for (const flawed& f : k_flaws) {
-    const case_report r = judge(f, f.variant);
-    EXPECT_EQ(r.result, f.result) << f.variant << "\n" << describe(r);
-    std::string text = r.message;
-    for (const std::string& finding : r.findings) text += "\n" + finding;
-    EXPECT_NE(text.find(f.text), std::string::npos) << f.variant << "\n" << describe(r);
+    expect_rejected(judge(f, f.variant), f.result, f.text, f.variant);
   }
 }
 

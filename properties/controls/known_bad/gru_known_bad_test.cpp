@@ -4,19 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
+#include "properties/controls/known_bad/known_bad_test.hpp"
 #include "properties/gru/gru_cases.hpp"
 
 namespace warpcheck {
 namespace {
-
-using engine::case_report;
-using engine::verdict;
 
 const char* const k_every_output = "every-output-element-is-written-and-nothing-else";
 const char* const k_slope = "each-gradient-of-the-kernel-is-a-difference-quotient";
@@ -65,7 +59,6 @@ const flawed k_flaws[] = {
 };
 
 case_report judge(const flawed& f, const std::string& variant) {
-  const char* moved = std::getenv("WARPCHECK_KNOWN_BAD");
   gru_data d;
   d.shape() = f.shape;
   const reference::gru_shape& s = f.shape;
@@ -83,19 +76,15 @@ case_report judge(const flawed& f, const std::string& variant) {
     if (t.is_input && t.elements() > 0) t.fill = engine::make_recipe("uniform", {seed++, -1, 1});
   c.property = f.property;
   c.knobs["device"] = "emulated";
-  c.knobs["candidate"] = fmt::format("{}/gru_seed.so", moved != nullptr ? moved : KNOWN_BAD_FOLDER);
+  c.knobs["candidate"] = known_bad_library("gru_seed");
   c.knobs["variant"] = variant;
   c.knobs["detect"] = f.detect ? "only" : "off";
-  return engine::run_contained(engine::run_case, engine::parse_case_line(engine::format(c)), 60);
+  return judge_line(engine::format(c));
 }
 
 TEST(GruKnownBad, EachFlawIsRejectedForItsReason) {
   for (const flawed& f : k_flaws) {
-    const case_report r = judge(f, f.variant);
-    EXPECT_EQ(r.result, f.result) << f.variant << "\n" << describe(r);
-    std::string text = r.message;
-    for (const std::string& finding : r.findings) text += "\n" + finding;
-    EXPECT_NE(text.find(f.text), std::string::npos) << f.variant << "\n" << describe(r);
+    expect_rejected(judge(f, f.variant), f.result, f.text, f.variant);
   }
 }
 

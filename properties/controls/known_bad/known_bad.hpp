@@ -14,6 +14,8 @@
 namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 
+constexpr int k_threads = 256;  // of a block
+
 struct rows_call {
   const float* x;
   int64_t ldx;
@@ -39,6 +41,14 @@ warpcheck_status run_rows(warpcheck_call* call, Launch&& launch) {
   });
 }
 
+// The same with one launch, whose blocks stride over the rows.
+template <void (*Kernel)(rows_call), int Threads = k_threads>
+warpcheck_status launch_rows(warpcheck_call* call) {
+  return run_rows(call, [](const rows_call& a) {
+    simt::launch({static_cast<unsigned>(a.rows < 1024 ? a.rows : 1024), Threads, 0, a.stream}, Kernel, a);
+  });
+}
+
 // For logsumexp. y is the vector of a value per row, ldy is 1.
 template <class Launch>
 warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
@@ -53,16 +63,18 @@ warpcheck_status run_row_values(warpcheck_call* call, Launch&& launch) {
   });
 }
 
-// For sigmoid: launch(x, y, n, mu, sigma, stream) is not called for n = 0.
-template <class Launch>
-warpcheck_status run_vector(warpcheck_call* call, Launch&& launch) {
+// For sigmoid: launches Kernel(x, y, n, mu, sigma) with a thread for each element, unless there is none.
+template <void (*Kernel)(const float*, float*, int64_t, float, float)>
+warpcheck_status launch_vector(warpcheck_call* call) {
   return candidate_call(call, [&] {
     const checked_call checked = check_call(sigmoid_contract(), *call);
     const tensor_view& x = checked.at("x");
     if (x.type != WARPCHECK_F32) throw unsupported_call("x must be f32");
     if (x.cols == 0) return;
-    launch(x.as<float>(), checked.data<float>("y"), x.cols, static_cast<float>(checked.scalar("mu")),
-           static_cast<float>(checked.scalar("sigma")), static_cast<simt::stream_t>(call->stream));
+    const auto blocks = static_cast<unsigned>((x.cols + k_threads - 1) / k_threads);
+    simt::launch({blocks, k_threads, 0, static_cast<simt::stream_t>(call->stream)}, Kernel, x.as<float>(),
+                 checked.data<float>("y"), x.cols, static_cast<float>(checked.scalar("mu")),
+                 static_cast<float>(checked.scalar("sigma")));
   });
 }
 

@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -20,48 +18,18 @@
 #include <vector>
 
 #include "abi/candidate.h"
-#include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
+#include "properties/controls/known_bad/known_bad_test.hpp"
 #include "tests/long_rows/long_device.hpp"
 
 namespace warpcheck {
 namespace {
 
-using engine::case_report;
-using engine::verdict;
-
-// The folder of the libraries or their sources; another one if the build folder was copied elsewhere.
-std::string folder(const char* variable, const char* built) {
-  const char* moved = std::getenv(variable);
-  return moved != nullptr ? moved : built;
-}
-
 // A candidate's name begins with its operator.
 case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
                   const std::string& knobs = "") {
   const std::string op = candidate.starts_with("lse_") ? "logsumexp" : candidate.substr(0, candidate.find('_'));
-  const std::string line = fmt::format("v1 {}/{} {} | candidate={}/{}.so device=emulated {}", op, property, tensors,
-                                       folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER), candidate, knobs);
-  return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
-}
-
-// "softmax_slot_reuse.cu:28" for the line of the source that carries the mark.
-std::string place(const std::string& candidate, const std::string& mark) {
-  std::ifstream file(fmt::format("{}/{}.cu", folder("WARPCHECK_KNOWN_BAD_SOURCES", KNOWN_BAD_SOURCES), candidate));
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.find("// @" + mark) != std::string::npos) return fmt::format("{}.cu:{}", candidate, number);
-  }
-  ADD_FAILURE() << candidate << " has no line marked " << mark;
-  return "";
-}
-
-std::string findings(const case_report& r) {
-  std::string text;
-  for (const std::string& f : r.findings) text += f + "\n";
-  return text;
+  return judge_line(fmt::format("v1 {}/{} {} | candidate={} device=emulated {}", op, property, tensors,
+                                known_bad_library(candidate), knobs));
 }
 
 void expect_index(const std::string& candidate, const std::string& x, const std::string& message) {

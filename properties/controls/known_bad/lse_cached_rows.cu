@@ -7,7 +7,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
 constexpr int64_t k_cached_cols = 12288;  // 48 KiB
 
 __device__ inline float log_of_sum(float maximum, float sum) {

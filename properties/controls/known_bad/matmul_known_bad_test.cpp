@@ -4,25 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <string>
 #include <utility>
 
-#include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
+#include "properties/controls/known_bad/known_bad_test.hpp"
 
 namespace warpcheck {
 namespace {
-
-using engine::case_report;
-using engine::verdict;
-
-std::string folder(const char* variable, const char* built) {
-  const char* moved = std::getenv(variable);
-  return moved != nullptr ? moved : built;
-}
 
 struct call {
   int64_t m, n, k;
@@ -36,28 +24,16 @@ case_report judge(const std::string& variant, const call& c) {
   const std::string none = "fill=constant(0)";
   const std::string line = fmt::format(
       "v1 matmul/{} a=f32[{}x{}] fill=uniform(1,1,2) | b=f32[{}x{}] fill=uniform(2,1,2) | c_in=f32[0x0] {} | "
-      "bias=f32[{}] fill=uniform(3,-2,2) | c=f32[{}x{}] {} | work=u8[0] | candidate={}/matmul_tile16.so "
+      "bias=f32[{}] fill=uniform(3,-2,2) | c=f32[{}x{}] {} | work=u8[0] | candidate={} "
       "device=emulated "
       "variant={} {}",
       c.property, c.m, c.k, c.k, c.n, none, c.layer ? c.n : 0, c.m, c.n, c.layout_of_c,
-      folder("WARPCHECK_KNOWN_BAD", KNOWN_BAD_FOLDER), variant, c.knobs);
-  return engine::run_contained(engine::run_case, engine::parse_case_line(line), 60);
-}
-
-// "matmul_tile16.cu:28" for the line that carries the mark.
-std::string place(const std::string& mark) {
-  std::ifstream file(folder("WARPCHECK_KNOWN_BAD_SOURCES", KNOWN_BAD_SOURCES) + "/matmul_tile16.cu");
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.find("// @" + mark) != std::string::npos) return fmt::format("matmul_tile16.cu:{}", number);
-  }
-  ADD_FAILURE() << "no line is marked " << mark;
-  return "";
+      known_bad_library("matmul_tile16"), variant, c.knobs);
+  return judge_line(line);
 }
 
 void expect_finding(const case_report& r, const std::string& kind, const std::string& mark) {
-  const std::string at = place(mark);
+  const std::string at = place("matmul_tile16", mark);
   for (const std::string& f : r.findings)
     if (f.starts_with(kind) && f.find(at) != std::string::npos) return;
   ADD_FAILURE() << "no " << kind << " at " << at << "\n" << describe(r);

@@ -6,8 +6,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void sigmoid_degenerate_call(const float* in, float* y, int64_t n, float mu, float sigma) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * k_threads + threadIdx.x;
   if (i >= n) return;
@@ -16,12 +14,7 @@ __global__ void sigmoid_degenerate_call(const float* in, float* y, int64_t n, fl
   y[i] = 1.0f / (1.0f + expf(-((x - 1.0f) * 0.0f)));
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  return run_vector(call, [](const float* x, float* y, int64_t n, float mu, float sigma, simt::stream_t stream) {
-    simt::launch({static_cast<unsigned>((n + k_threads - 1) / k_threads), k_threads, 0, stream},
-                 sigmoid_degenerate_call, x, y, n, mu, sigma);
-  });
-}
+constexpr candidate_run run = launch_vector<sigmoid_degenerate_call>;
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

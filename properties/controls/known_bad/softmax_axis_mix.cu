@@ -6,8 +6,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void softmax_axis_mix(rows_call a) {
   SIMT_SHARED(scratch, float[k_max_warps]);
   float maximum = -INFINITY;

@@ -5,8 +5,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void softmax_nan_blind(rows_call a) {
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
@@ -27,11 +25,7 @@ __global__ void softmax_nan_blind(rows_call a) {
   }
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  return run_rows(call, [](const rows_call& a) {
-    simt::launch({static_cast<unsigned>(a.rows < 1024 ? a.rows : 1024), k_threads, 0, a.stream}, softmax_nan_blind, a);
-  });
-}
+constexpr candidate_run run = launch_rows<softmax_nan_blind>;
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

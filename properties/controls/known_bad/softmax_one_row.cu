@@ -5,8 +5,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void copy_rows(rows_call a) {
   for (int64_t i = threadIdx.x; i < a.cols; i += k_threads) a.y[blockIdx.x * a.ldy + i] = a.x[blockIdx.x * a.ldx + i];
 }

@@ -5,8 +5,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 constexpr float k_lowest = -3.402823466e38f;
 
 __global__ void softmax_sentinel(rows_call a) {
@@ -40,11 +38,7 @@ __global__ void softmax_sentinel(rows_call a) {
   }
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  return run_rows(call, [](const rows_call& a) {
-    simt::launch({static_cast<unsigned>(a.rows < 1024 ? a.rows : 1024), k_threads, 0, a.stream}, softmax_sentinel, a);
-  });
-}
+constexpr candidate_run run = launch_rows<softmax_sentinel>;
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

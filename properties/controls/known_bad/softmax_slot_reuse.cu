@@ -5,8 +5,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void softmax_slot_reuse(rows_call a) {
   SIMT_SHARED(slot, float[k_threads]);
   SIMT_SHARED(nan_scratch, int64_t[k_max_warps]);
@@ -41,11 +39,7 @@ __global__ void softmax_slot_reuse(rows_call a) {
   }
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  return run_rows(call, [](const rows_call& a) {
-    simt::launch({static_cast<unsigned>(a.rows < 1024 ? a.rows : 1024), k_threads, 0, a.stream}, softmax_slot_reuse, a);
-  });
-}
+constexpr candidate_run run = launch_rows<softmax_slot_reuse>;
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -6,8 +6,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 // A NaN is larger than anything, the first one of a thread wins.
 __device__ inline bool replaces(float candidate, float value) {
   return value == value && (candidate != candidate || candidate > value);
@@ -44,12 +42,7 @@ __global__ void softmax_thread_ties(rows_call a) {
   }
 }
 
-warpcheck_status run(warpcheck_call* call) {
-  return run_rows(call, [](const rows_call& a) {
-    simt::launch({static_cast<unsigned>(a.rows < 1024 ? a.rows : 1024), k_threads, 0, a.stream}, softmax_thread_ties,
-                 a);
-  });
-}
+constexpr candidate_run run = launch_rows<softmax_thread_ties>;
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS

@@ -8,8 +8,6 @@ namespace warpcheck {
 inline namespace SIMT_DEVICE_NS {
 namespace {
 
-constexpr int k_threads = 256;
-
 __global__ void softmax_unguarded(const float* x, int64_t ldx, float* y, int64_t ldy, int cols) {
   SIMT_SHARED(maximum_scratch, float[k_max_warps]);
   SIMT_SHARED(sum_scratch, float[k_max_warps]);
