@@ -51,8 +51,7 @@ TEST_P(Hostile, IsReportedAsWhatItIs) {
       judge(hostile(e.behaviour),
             std::string(e.behaviour) == "accepts-everything" ? "rejects-invalid-calls" : "within-error-bound",
             std::string("--shrink-seconds 1 ") + (hangs ? "--timeout 1 --cases 2" : "--timeout 3 --cases 20"));
-  EXPECT_EQ(r.status, e.status) << r.output;
-  EXPECT_TRUE(r.has(e.text)) << "expected '" << e.text << "' in\n" << r.output;
+  EXPECT_TRUE(ended(r, e.status, {e.text})) << "expected '" << e.text << "' in\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -106,21 +105,18 @@ TEST(NothingJudged, EndsWithOneWhateverTheOptions) {
   const std::string options = " --property rejects-invalid-calls --cases 20 --allow-skips";
   const result r =
       judge(hostile("unsupported"), "within-error-bound", options + " --junit '" + junit + "' --json '" + json + "'");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("softmax: nothing was judged")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"softmax: nothing was judged"}));
   EXPECT_NE(text_of(junit).find("<failure type=\"nothing judged\""), std::string::npos) << text_of(junit);
   EXPECT_NE(text_of(json).find("\"nothing_judged\": [\n  \"softmax\""), std::string::npos);
   const result fuzz = run("fuzz softmax --device cpu --size quick --dtype f32 --property within-error-bound" + options +
                           " --out '" + folder.path("fuzz") + "' --candidate '" + hostile("unsupported") + "'");
-  EXPECT_EQ(fuzz.status, 1) << fuzz.output;
-  EXPECT_TRUE(fuzz.has("softmax: nothing was judged")) << fuzz.output;
+  EXPECT_TRUE(ended(fuzz, 1, {"softmax: nothing was judged"}));
 }
 
 // The shrunk case has lost the property's own knob, and means its default.
 TEST(Shrinking, IsDoneWhereThePropertyHasAKnob) {
   const result r = judge(hostile("write-nan"), "exact-shift");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("softmax/exact-shift: violation")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"softmax/exact-shift: violation"}));
 }
 
 TEST(Files, ThatAreNoLibraryAreSaidSo) {
@@ -152,8 +148,7 @@ TEST_P(Template, IsNoNullKernel) {
     const result r =
         run("verify " + op + " --device cpu --cases 20 --size quick --dtype f32 --property within-error-bound" +
             " --shrink-seconds 1 --candidate null:" + null);
-    EXPECT_EQ(r.status, 1) << null << "\n" << r.output;
-    EXPECT_TRUE(r.has(op + "/within-error-bound: ")) << null << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 1, {op + "/within-error-bound: "})) << null;
   }
 }
 
@@ -189,9 +184,8 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
   const result right = run(verify + properties);
   EXPECT_EQ(right.status, 0) << right.output;
   const result other = run(verify + " --property ieee-bits --property low-part");
-  EXPECT_EQ(other.status, 0) << other.output;
-  EXPECT_TRUE(other.has("not asked: matmul/ieee-bits: needs the order of sums and the workspaces of our own kernels"))
-      << other.output;
+  EXPECT_TRUE(
+      ended(other, 0, {"not asked: matmul/ieee-bits: needs the order of sums and the workspaces of our own kernels"}));
 }
 
 }  // namespace

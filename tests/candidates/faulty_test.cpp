@@ -37,8 +37,7 @@ void write_array(const std::string& path, size_t rows, size_t cols, const std::v
 
 TEST(OptionalOutput, ThatIsNotOfferedLeavesTheRestJudged) {
   const result r = verify("softmax", "none", "--cases 40 --property special-values --property rejects-invalid-calls");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {}, {"skipped"}));
 }
 
 TEST(Input, IsJudgedForEveryThingThatACallCanAskFor) {
@@ -46,19 +45,16 @@ TEST(Input, IsJudgedForEveryThingThatACallCanAskFor) {
   write_array(folder.path("x.npy"), 2, 3, {1, 5, 2, -1, 0, 4});
   const std::string input = "--input '" + folder.path("x.npy") + "' --json '" + folder.path("r.json") + "'";
   const result whole = verify("softmax", "none", input);
-  EXPECT_EQ(whole.status, 0) << whole.output;
-  EXPECT_FALSE(whole.has("skipped")) << whole.output;
+  EXPECT_TRUE(ended(whole, 0, {}, {"skipped"}));
   const result r = verify("reduce", "maximum-is-minimum", input);
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("op=2")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"op=2"}));
 }
 
 TEST(Input, WithoutElementsHasNothingToJudge) {
   const scratch_folder folder;
   write_array(folder.path("x.npy"), 0, 1000, {});
   const result r = verify("softmax", "none", "--input '" + folder.path("x.npy") + "'");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("is an array of 0 x 1000, which has no element to judge; at least one is needed")) << r.output;
+  EXPECT_TRUE(ended(r, 2, {"is an array of 0 x 1000, which has no element to judge; at least one is needed"}));
 }
 
 // The flaw is in the middle of the array; what is kept is the pair that shows it.
@@ -71,9 +67,7 @@ TEST(Input, OfAWrongKernelIsCutToWhatShowsIt) {
   const result r = verify(
       "argmax", "last-of-equals",
       "--property within-error-bound --input '" + folder.path("x.npy") + "' --json '" + folder.path("r.json") + "'");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("it is shrunk to [1x17] at 23,31 of")) << r.output;
-  EXPECT_TRUE(r.has("index[0] is 16, expected 0")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"it is shrunk to [1x17] at 23,31 of", "index[0] is 16, expected 0"}));
   // The small array is a file of its own, which the line names.
   const std::string kept = folder.path("x.argmax-within-error-bound.npy");
   EXPECT_EQ(std::filesystem::file_size(kept), 128 + 17 * sizeof(float));
@@ -81,32 +75,25 @@ TEST(Input, OfAWrongKernelIsCutToWhatShowsIt) {
   const size_t line = r.output.find("replay '") + 7;
   const result again = warpcheck::self::run_command("'" + environment("WARPCHECK_TEST_COMMAND") + "' replay " +
                                                     r.output.substr(line, r.output.find('\n', line) - line));
-  EXPECT_EQ(again.status, 1) << again.output;
-  EXPECT_TRUE(again.has("index[0] is 16, expected 0")) << again.output;
+  EXPECT_TRUE(ended(again, 1, {"index[0] is 16, expected 0"}));
 }
 
 TEST(ReadsBesideABuffer, AreOutOfBounds) {
   for (const char* flaw : {"reads-past", "reads-before"}) {
     const result r = verify("softmax", flaw, "--property within-error-bound --cases 3 --max-cols 37");
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has("out_of_bounds: the call touches memory at byte ")) << r.output;
-    EXPECT_TRUE(r.has(", tensor x")) << r.output;
+    EXPECT_TRUE(ended(r, 1, {"out_of_bounds: the call touches memory at byte ", ", tensor x"}));
   }
 }
 
 TEST(Failures, AreOneNumberEverywhere) {
   const result r = verify("argmax", "last-of-equals", "--cases 200 --property first-index");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("cases/s), 5 failures\n")) << r.output;
-  EXPECT_TRUE(r.has("(stopped after 5 failures)")) << r.output;
-  EXPECT_FALSE(r.has("s left")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"cases/s), 5 failures\n", "(stopped after 5 failures)"}, {"s left"}));
 }
 
 // Rows without elements are no case of the property.
 TEST(Shrinking, StaysInTheContractOfTheProperty) {
   const result r = verify("argmax", "last-of-equals", "--cases 40 --property first-index");
-  EXPECT_TRUE(r.has("x=f32[1x2]")) << r.output;
-  EXPECT_FALSE(r.has("which no element has")) << r.output;
+  EXPECT_TRUE(says(r, {"x=f32[1x2]"}, {"which no element has"}));
 }
 
 struct long_flaw {
@@ -118,8 +105,7 @@ class OfAStranger : public testing::TestWithParam<long_flaw> {};
 TEST_P(OfAStranger, IsSeenWhereItsCodeMayChangeItsWays) {
   const result r = verify(GetParam().op, GetParam().name,
                           std::string("--allow-skips --fail-fast --shrink-seconds 1 ") + GetParam().properties);
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has(": violation: ")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {": violation: "}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -153,24 +139,18 @@ TEST(Strangers, ThatAreRightPass) {
 // A library of one operator has nothing to be compared with: that is said once, and is no skip.
 TEST(Needs, OfAnotherOperatorAreSaidOnce) {
   const result r = verify("reduce", "none", "--property cross-operator --property within-error-bound --cases 20");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("not asked: reduce/cross-operator: needs argmax of the same candidate\n")) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"not asked: reduce/cross-operator: needs argmax of the same candidate\n"}, {"skipped"}));
 }
 
 // Rows of bins 2^32 elements apart take no more memory than they have bins.
 TEST(FarRows, TakeNoMemoryOnTheHost) {
   const result r = verify("histogram", "none", "--property large-offset --cases 100 --dtype u32 --allow-skips");
-  EXPECT_FALSE(r.has("memory")) << r.output;
-  EXPECT_TRUE(r.has("histogram u32: offers nothing")) << r.output;
-  EXPECT_TRUE(r.has("no case was judged")) << r.output;
+  EXPECT_TRUE(says(r, {"histogram u32: offers nothing", "no case was judged"}, {"memory"}));
 }
 
 TEST(FailFast, EndsTheRunWithTheFirstFailure) {
   const result r = verify("argmax", "last-of-equals", "--cases 300 --workers 1 --fail-fast --property first-index");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("stopped at the first failure")) << r.output;
-  EXPECT_FALSE(r.has("stopped after")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"stopped at the first failure"}, {"stopped after"}));
 }
 
 }  // namespace

@@ -103,17 +103,14 @@ std::string docs(const std::string& file_and_function) {
 TEST_F(Python, NumPyPassesEveryProperty) {
   const result r = run("verify softmax --python " + docs("operators_numpy.py:softmax") + " --interpreter " +
                        interpreter() + " --cases 4 --size quick --max-cols 3000 --allow-skips");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("rejects-invalid-calls")) << r.output;
-  EXPECT_TRUE(r.has("144 cases, ")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"rejects-invalid-calls", "144 cases, "}));
 }
 
 TEST_F(Python, EveryTemplateOfNumPyPasses) {
   for (const std::string op : {"log_softmax", "logsumexp", "argmax", "sigmoid", "reduce", "scan", "argsort"}) {
     const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
                          interpreter() + " --cases 1 --size quick --max-cols 300 --max-rows 40 --allow-skips");
-    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
-    EXPECT_TRUE(r.has("rejects-invalid-calls")) << op << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 0, {"rejects-invalid-calls"})) << op;
   }
 }
 
@@ -136,8 +133,7 @@ TEST_F(Python, OperatorsOfManyTensorsGoThrough) {
     const std::string op = one.op;
     const result r = run("verify " + op + " --python " + docs("operators_numpy.py:" + op) + " --interpreter " +
                          interpreter() + " --cases 12 --size quick --allow-skips " + one.selection);
-    EXPECT_EQ(r.status, 0) << op << "\n" << r.output;
-    EXPECT_FALSE(r.has("not tried")) << op << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 0, {}, {"not tried"})) << op;
   }
 }
 
@@ -174,17 +170,12 @@ def empty(x, w_ih, w_hh, reserve=None, **others):
                " --cases 6 --size quick --shrink-seconds 0.5 --property forward-matches-the-reference" + options);
   };
   const result whole = verify_reserve("gru", " --property the-adjoint-identity-holds");
-  EXPECT_EQ(whole.status, 0) << whole.output;
-  EXPECT_TRUE(whole.has("gru          the-adjoint-identity-holds")) << whole.output;
-  EXPECT_FALSE(whole.has("skipped")) << whole.output;
+  EXPECT_TRUE(ended(whole, 0, {"gru          the-adjoint-identity-holds"}, {"skipped"}));
   const result forgetful = verify_reserve("forgetful", "");
-  EXPECT_EQ(forgetful.status, 1) << forgetful.output;
-  EXPECT_TRUE(forgetful.has("gru/forward-matches-the-reference: violation: ")) << forgetful.output;
+  EXPECT_TRUE(ended(forgetful, 1, {"gru/forward-matches-the-reference: violation: "}));
   const result empty = verify_reserve("empty", "");
-  EXPECT_EQ(empty.status, 1) << empty.output;
-  EXPECT_TRUE(
-      empty.has("TypeError: the forward pass returned None, must return what the backward pass gets as reserve"))
-      << empty.output;
+  EXPECT_TRUE(ended(empty, 1,
+                    {"TypeError: the forward pass returned None, must return what the backward pass gets as reserve"}));
 }
 
 TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
@@ -254,25 +245,22 @@ TEST_F(PyTorch, ProductOfSixteenBitsIsRejectedForItsSums) {
                " --cases 8 --size quick --shrink-seconds 0.5 --property rows-alone " + options);
   };
   const result bf16 = verify_product("--dtype bf16 --property within-error-bound");
-  EXPECT_EQ(bf16.status, 1) << bf16.output;
-  EXPECT_TRUE(bf16.has("matmul/within-error-bound: violation: ")) << bf16.output;
-  EXPECT_TRUE(bf16.has("The sum of the products departs first")) << bf16.output;
-  EXPECT_TRUE(bf16.has("not asked: matmul/rows-alone: needs rows_alone!=0")) << bf16.output;
-  EXPECT_FALSE(bf16.has("skipped")) << bf16.output;
+  EXPECT_TRUE(ended(bf16, 1,
+                    {"matmul/within-error-bound: violation: ", "The sum of the products departs first",
+                     "not asked: matmul/rows-alone: needs rows_alone!=0"},
+                    {"skipped"}));
 }
 
 TEST_F(PyTorch, GruWithoutGradientsIsListedAsTheForwardPassAlone) {
   const result r = run("verify gru --python " + docs("operators_torch.py:gru_forward") + " --interpreter " + torch() +
                        " --dtype f32 --cases 3 --size quick --property forward-matches-the-reference --property "
                        "the-adjoint-identity-holds --property every-step-follows-from-the-step-before");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has(", pass=backward")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {", pass=backward"}));
   const std::string offers = r.output.substr(0, r.output.find("; does not offer"));
   EXPECT_TRUE(offers.find("gru f32: offers ") != std::string::npos) << r.output;
   for (const char* other : {"pass=both", "pass=backward", "history_mode=save", "lengths"})
     EXPECT_EQ(offers.find(other), std::string::npos) << r.output;
-  EXPECT_TRUE(r.has("not asked: gru/the-adjoint-identity-holds: needs ")) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(says(r, {"not asked: gru/the-adjoint-identity-holds: needs "}, {"skipped"}));
 }
 
 // A call may be refused for several reasons at once; dw_hh alone is offered.
@@ -280,9 +268,7 @@ TEST_F(PyTorch, GruKeepsItsOwnReserveAndIsJudgedInBothPasses) {
   const result r = run("verify gru --python " + docs("operators_torch.py:gru") + " --interpreter " + torch() +
                        " --dtype f32 --cases 3 --size quick --property forward-matches-the-reference --property "
                        "the-adjoint-identity-holds --property the-kernels-gradient-is-the-kernels-slope");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_FALSE(r.has("not asked: ")) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {}, {"not asked: ", "skipped"}));
 }
 
 TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
@@ -307,16 +293,13 @@ TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
               {"other_shape", "error_return", "could not broadcast"}};
   for (const auto& one : list) {
     const result r = verify(one.function, "--property within-error-bound --fail-fast");
-    EXPECT_EQ(r.status, 1) << one.function << "\n" << r.output;
-    EXPECT_TRUE(r.has(one.verdict)) << one.function << "\n" << r.output;
-    EXPECT_TRUE(r.has(one.said)) << one.function << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 1, {one.verdict, one.said})) << one.function;
   }
 }
 
 TEST_F(Python, AFunctionThatHangsIsStopped) {
   const result r = verify("hangs", "--property within-error-bound --timeout 3 --fail-fast --workers 1");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("timeout")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"timeout"}));
   pid_t pid = 0;
   std::ifstream(folder_.path("hanging")) >> pid;
   ASSERT_GT(pid, 0);
@@ -329,15 +312,11 @@ TEST_F(Python, AFunctionThatHangsIsStopped) {
 
 TEST_F(Python, WhatItDoesNotOfferIsNotAsked) {
   const result nothing = verify("refuses", "--property within-error-bound");
-  EXPECT_EQ(nothing.status, 1) << nothing.output;
-  EXPECT_TRUE(nothing.has("softmax f32: offers nothing: every call was answered by unsupported")) << nothing.output;
-  EXPECT_TRUE(nothing.has("no case was judged")) << nothing.output;
+  EXPECT_TRUE(
+      ended(nothing, 1, {"softmax f32: offers nothing: every call was answered by unsupported", "no case was judged"}));
   // Of the signature: no index, and of the scalars none; both are usual in most cases.
   const result less = verify("by_place", "--property within-error-bound --property first-index");
-  EXPECT_EQ(less.status, 0) << less.output;
-  EXPECT_TRUE(less.has("softmax f32: offers the plain call; does not offer index")) << less.output;
-  EXPECT_FALSE(less.has("skipped")) << less.output;
-  EXPECT_TRUE(less.has("worst error")) << less.output;
+  EXPECT_TRUE(ended(less, 0, {"softmax f32: offers the plain call; does not offer index", "worst error"}, {"skipped"}));
 }
 
 // Its time grows with the columns: no call is made that would take longer than all the others.
@@ -353,9 +332,9 @@ def slow(x, index):
   const result r = run("verify argmax --python slow.py:slow --interpreter " + interpreter() +
                        " --dtype f32 --cases 4 --size quick --max-cols 30 --timeout 1 --property every-element-used "
                        "--property empty --property cross-operator");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("argmax f32: offers the plain call; does not offer cols<1")) << r.output;
-  EXPECT_TRUE(r.has("not asked: argmax/cross-operator: needs softmax of the same candidate")) << r.output;
+  EXPECT_TRUE(ended(r, 0,
+                    {"argmax f32: offers the plain call; does not offer cols<1",
+                     "not asked: argmax/cross-operator: needs softmax of the same candidate"}));
 }
 
 // After one question that takes too long, smaller ones are asked: this property draws only large cases.
@@ -383,9 +362,7 @@ def forward(x, w_ih, w_hh, **others):
   const result r = run("verify gru --python gru.py:forward --interpreter " + interpreter() +
                        " --cases 40 --size quick --shrink-seconds 0.1 --property empty-extents --property every-regime "
                        "--property gate-functions-are-within-c-u");
-  EXPECT_TRUE(r.has("time<1")) << r.output;
-  EXPECT_FALSE(r.has("empty extents (")) << r.output;
-  EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
+  EXPECT_TRUE(says(r, {"time<1", "not asked: gru/gate-functions-are-within-c-u: needs history"}, {"empty extents ("}));
 }
 
 // Each process loads the module anew, which takes its time for every failure.
@@ -399,9 +376,9 @@ def ones(x, y): numpy.asarray(y)[...] = 1
 )");
   const result r = run("verify softmax --python slow.py:ones --interpreter " + interpreter() +
                        " --dtype f32 --cases 4 --size quick --max-cols 300 --shrink-seconds 0.2 --workers 1");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("shrinking the failing case (1 of ")) << r.output;
-  EXPECT_TRUE(r.has("; it was not repeated and not shrunk, because the failures before it took ")) << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {"shrinking the failing case (1 of ",
+                     "; it was not repeated and not shrunk, because the failures before it took "}));
 }
 
 // No call has another type than the run, and none is like the cases of a property that the run leaves out.
@@ -419,8 +396,7 @@ total.dtypes = ["f32", "f64"]
                " --dtype f32 --cases 4 --size quick --max-cols 300 --property " + property);
   };
   const result empty = verify_total("empty"), all = verify_total("within-error-bound");
-  EXPECT_EQ(empty.status, 0) << empty.output;
-  EXPECT_TRUE(empty.has("reduce f32: offers the plain call\n")) << empty.output;
+  EXPECT_TRUE(ended(empty, 0, {"reduce f32: offers the plain call\n"}));
   EXPECT_TRUE(all.has("reduce f32: offers op\n")) << all.output;
   const result calls = warpcheck::self::run_command("sort -u " + folder_.path("calls"));
   EXPECT_EQ(calls.output, "float32\n");
@@ -437,9 +413,7 @@ total.dtypes = ["f32", "f64"]
 )");
   const result r = run("verify reduce --python wide.py:total --interpreter " + interpreter() +
                        " --cases 4 --size quick --max-cols 300 --property within-error-bound");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("reduce f64: offers nothing")) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"reduce f64: offers nothing"}, {"skipped"}));
 }
 
 // By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
@@ -447,9 +421,8 @@ TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
   const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +
                        " --dtype f32 --cases 60 --size quick --max-cols 300 --shrink-seconds 0.5 --property "
                        "within-error-bound");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("softmax/within-error-bound: broken_offer: a call within the offer was answered by unsupported"))
-      << r.output;
+  EXPECT_TRUE(
+      ended(r, 1, {"softmax/within-error-bound: broken_offer: a call within the offer was answered by unsupported"}));
 }
 
 // A bound and a multiple are offers; one refused size that fits neither is a failure of its case.
@@ -474,9 +447,7 @@ def single(x, y, index=None): answer(lambda n: n % 7 != 3, x, y, index)
   for (const char* lacked : {"cols<33", "cols>64"}) EXPECT_TRUE(bounded.has(lacked)) << bounded.output;
   EXPECT_EQ(multiple.status, 0) << multiple.output;
   for (const char* lacked : {"cols%12", "cols>240"}) EXPECT_TRUE(multiple.has(lacked)) << multiple.output;
-  EXPECT_EQ(single.status, 1) << single.output;
-  EXPECT_FALSE(single.has("does not offer")) << single.output;
-  EXPECT_TRUE(single.has("softmax/within-error-bound: broken_offer: ")) << single.output;
+  EXPECT_TRUE(ended(single, 1, {"softmax/within-error-bound: broken_offer: "}, {"does not offer"}));
 }
 
 TEST_F(Python, TheVerdictNamesTheDepthOfSums) {
@@ -508,23 +479,19 @@ def exact(x, y, op): total(x, y, op, lambda v: v.astype("f8").sum(axis=1))
 TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {
   const result r = run("verify sigmoid --python door.py:plain_sigmoid --interpreter " + interpreter() +
                        " --dtype f32 --cases 8 --size quick --max-cols 300 --property within-error-bound");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("does not offer")) << r.output;
-  EXPECT_TRUE(r.has("mu!=0")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"does not offer", "mu!=0"}));
 }
 
 TEST_F(Python, AFunctionWithOtherParametersIsRefusedOnce) {
   const result r = verify("too_narrow", "");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("python: too_narrow(x) has no parameter y; it is called with x, y by name or in this order"))
-      << r.output;
+  EXPECT_TRUE(
+      ended(r, 2, {"python: too_narrow(x) has no parameter y; it is called with x, y by name or in this order"}));
 }
 
 TEST_F(Python, NumPyHasNoBf16) {
   const result r = run("verify softmax --python door.py:halves --interpreter " + interpreter() +
                        " --dtype bf16 --cases 1 --size quick --max-cols 30 --property within-error-bound");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("NumPy has no bf16; use torch.from_dlpack(x), or numpy.asarray(x.view('u16'))")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"NumPy has no bf16; use torch.from_dlpack(x), or numpy.asarray(x.view('u16'))"}));
 }
 
 TEST_F(Python, PathsMayHaveBlanks) {
@@ -543,8 +510,7 @@ TEST_F(Python, WhatItPrintsShowsInReplay) {
       run("replay 'v1 softmax/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2x3] | "
           "candidate=python:door.py:prints:" +
           interpreter() + " device=cpu'");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("rows: 2")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"rows: 2"}));
 }
 
 TEST_F(Python, MistakesAreSaid) {
@@ -571,16 +537,14 @@ TEST_F(Python, MistakesAreSaid) {
       {"verify softmax --candidate x.so" + door, 2, "python: it cannot be given together with --candidate"}};
   for (const auto& one : list) {
     const result r = run(one.arguments);
-    EXPECT_EQ(r.status, one.status) << one.arguments << "\n" << r.output;
-    EXPECT_TRUE(r.has(one.said)) << one.arguments << "\n" << r.output;
+    EXPECT_TRUE(ended(r, one.status, {one.said})) << one.arguments;
   }
 }
 
 TEST_F(Python, AMissingGpuIsSaid) {
   const bool present = std::filesystem::exists("/dev/nvidia0");
   const result r = verify("refuses", "--device cuda --property empty");
-  EXPECT_EQ(r.status, present ? 0 : 3) << r.output;
-  EXPECT_TRUE(r.has("device cuda: ")) << r.output;
+  EXPECT_TRUE(ended(r, present ? 0 : 3, {"device cuda: "}));
 }
 
 }  // namespace

@@ -24,14 +24,13 @@ TEST(Reserve, IsReturnedAndTheBackwardPassJudged) {
   for (const char* isolate : {"", "--no-isolate "}) {
     const result r = verify("none", std::string(isolate) + k_both_passes +
                                         "--property gate-functions-are-within-c-u --property passes-alone-equal-both");
-    EXPECT_EQ(r.status, 0) << r.output;
-    EXPECT_FALSE(r.has("skipped")) << r.output;
+    EXPECT_TRUE(ended(r, 0, {}, {"skipped"}));
     for (const char* asked : {"forward-matches-the-reference", "the-adjoint-identity-holds",
                               "every-step-follows-from-the-step-before", "same-input-same-bits"})
       EXPECT_TRUE(r.has(std::string("gru          ") + asked)) << asked << "\n" << r.output;
     // Our layout, and a backward pass without the forward pass before it.
-    EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
-    EXPECT_TRUE(r.has("not asked: gru/passes-alone-equal-both: needs pass=backward")) << r.output;
+    EXPECT_TRUE(says(r, {"not asked: gru/gate-functions-are-within-c-u: needs history",
+                         "not asked: gru/passes-alone-equal-both: needs pass=backward"}));
   }
 }
 
@@ -39,8 +38,7 @@ TEST(Reserve, ThatIsLostBetweenTheCallsIsSeen) {
   const result r = verify("loses-reserve",
                           "--cases 8 --size quick --shrink-seconds 1 --property "
                           "forward-matches-the-reference");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("gru/forward-matches-the-reference: violation: ")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"gru/forward-matches-the-reference: violation: "}));
 }
 
 TEST(Reserve, WrittenBeyondItsSizeIsSeen) {
@@ -48,16 +46,13 @@ TEST(Reserve, WrittenBeyondItsSizeIsSeen) {
     const result r = verify("writes-past", std::string(isolate) +
                                                "--cases 4 --size quick --shrink-seconds 1 "
                                                "--property forward-matches-the-reference");
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has("gru/forward-matches-the-reference: out_of_bounds: ")) << r.output;
-    EXPECT_TRUE(r.has("reserve")) << r.output;
+    EXPECT_TRUE(ended(r, 1, {"gru/forward-matches-the-reference: out_of_bounds: ", "reserve"}));
   }
 }
 
 TEST(Reserve, OfANegativeSizeIsAnErrorOfTheCall) {
   const result r = verify("negative-size", "--cases 4 --size quick --property forward-matches-the-reference");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("the reserve's bytes are -1, must be 0 or more")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"the reserve's bytes are -1, must be 0 or more"}));
 }
 
 }  // namespace

@@ -54,10 +54,9 @@ void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
   const std::string source = folder.path("loop.cu");
   const result r = run("verify softmax --device emulated --size quick --shrink-seconds 20 --cases 40 --source " +
                        source + " --entry plain --property within-error-bound");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("The sum of the exponentials departs first")) << r.output;
-  EXPECT_TRUE(r.has("a single chain of ")) << r.output;
-  EXPECT_TRUE(r.has(" s in all, with what came before and after the cases")) << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {"The sum of the exponentials departs first", "a single chain of ",
+                     " s in all, with what came before and after the cases"}));
 }
 
 TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
@@ -91,8 +90,7 @@ TEST(SourceTemplate, OfMatmulPassesWhatAsksForNoOrder) {
                            "shape-sweep", "rejects-invalid-calls", "no-hazard", "golden"})
     properties += std::string(" --property ") + name;
   const result r = verify("matmul", templates("operators.cu"), "my_matmul", "--cases 6 --max-cols 200" + properties);
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {}, {"skipped"}));
   const result other =
       verify("matmul", templates("operators.cu"), "my_matmul",
              "--cases 2 --property ieee-bits --property rejects-invalid-workspaces --property low-part");
@@ -206,9 +204,7 @@ extern "C" void reads_first(const float* x, float* y, int rows, int cols, cudaSt
 )");
   const result r = verify("softmax", folder.path("first.cu"), "reads_first",
                           "--cases 6 --allow-skips --property within-error-bound");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("softmax/within-error-bound: uninitialized: ")) << r.output;
-  EXPECT_TRUE(r.has("first.cu:4 of byte 0 of a buffer")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"softmax/within-error-bound: uninitialized: ", "first.cu:4 of byte 0 of a buffer"}));
 }
 
 class Entries : public testing::Test {
@@ -223,27 +219,22 @@ class Entries : public testing::Test {
 TEST_F(Entries, OfferWhatTheirParametersExpress) {
   const std::string sums = "--property integer-sum --property within-error-bound --property cross-operator";
   const result some = judge("only_sums", sums);
-  EXPECT_EQ(some.status, 0) << some.output;
-  EXPECT_TRUE(some.has("reduce f32: offers the plain call; does not offer ")) << some.output;
+  EXPECT_TRUE(ended(some, 0, {"reduce f32: offers the plain call; does not offer "}));
   for (const char* lacked : {"op!=0", "cols>32767"}) EXPECT_TRUE(some.has(lacked)) << some.output;
-  EXPECT_TRUE(some.has("not asked: reduce/cross-operator: needs op!=0")) << some.output;
-  EXPECT_FALSE(some.has("skipped")) << some.output;
+  EXPECT_TRUE(says(some, {"not asked: reduce/cross-operator: needs op!=0"}, {"skipped"}));
   const result long_rows =
       run("replay 'v1 reduce/within-error-bound x=f32[1x32768] fill=randn(7) | y=f32[1] | candidate=source:" +
           folder_.path("entries.cu") + ":only_sums device=emulated'");
   EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
   const result dense = judge("takes_rows_for_dense", sums);
-  EXPECT_EQ(dense.status, 0) << dense.output;
-  EXPECT_TRUE(dense.has("ldx>cols")) << dense.output;
-  EXPECT_FALSE(dense.has("skipped")) << dense.output;
+  EXPECT_TRUE(ended(dense, 0, {"ldx>cols"}, {"skipped"}));
 }
 
 TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
   const result r = verify("reduce", folder_.path("entries.cu"), "only_sums",
                           "--cases 4 --max-rows 20 --max-cols 300 --property rows-beyond-grid "
                           "--property within-error-bound");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns"}));
 }
 
 TEST_F(Entries, AreNotBlamedForErrorsOfTheirSource) {
@@ -305,24 +296,21 @@ TEST_F(Entries, AreJudgedAsTheChainsThatTheyState) {
   const result loop = chains("loop"), stated = chains("stated_loop"), promised = chains("promised_tree");
   EXPECT_EQ(loop.status, 0) << loop.output;
   EXPECT_EQ(stated.status, 0) << stated.output;
-  EXPECT_EQ(promised.status, 1) << promised.output;
-  EXPECT_TRUE(promised.has("reduce/long-accumulation: violation: ")) << promised.output;
+  EXPECT_TRUE(ended(promised, 1, {"reduce/long-accumulation: violation: "}));
   const result misstated = chains("misstated");
-  EXPECT_EQ(misstated.status, 2) << misstated.output;
-  EXPECT_TRUE(misstated.has("states: 'sums whatever' is not a statement of a candidate")) << misstated.output;
+  EXPECT_TRUE(ended(misstated, 2, {"states: 'sums whatever' is not a statement of a candidate"}));
 }
 
 TEST_F(Entries, MayAddInAnyOrderWhereThatIsAccepted) {
   const std::string options = "--property within-error-bound --property bit-repeatability";
   const result strict = judge("atomic_total", options),
                lenient = judge("atomic_total", options + " --accept nondeterministic");
-  EXPECT_EQ(strict.status, 1) << strict.output;
-  EXPECT_TRUE(strict.has("nondeterministic: ")) << strict.output;
+  EXPECT_TRUE(ended(strict, 1, {"nondeterministic: "}));
   const result alone = judge("atomic_total_of_default_stream", options);
   EXPECT_TRUE(alone.has("nondeterministic: ")) << alone.output;
-  EXPECT_EQ(lenient.status, 0) << lenient.output;
-  EXPECT_TRUE(lenient.has("accepted: nondeterministic: the launches of a case may differ")) << lenient.output;
-  EXPECT_TRUE(lenient.has("not asked: reduce/bit-repeatability: needs the same bits")) << lenient.output;
+  EXPECT_TRUE(ended(lenient, 0,
+                    {"accepted: nondeterministic: the launches of a case may differ",
+                     "not asked: reduce/bit-repeatability: needs the same bits"}));
 }
 
 TEST_F(Entries, PrintWhereReplayShowsIt) {
@@ -336,11 +324,9 @@ TEST_F(Entries, PrintWhereReplayShowsIt) {
 TEST_F(Entries, GetTheVerdictsOfWhatTheyDo) {
   const std::string bound = "--property within-error-bound";
   const result distance = judge("ignores_the_distance", bound);
-  EXPECT_EQ(distance.status, 1) << distance.output;
-  EXPECT_TRUE(distance.has("ld=")) << distance.output;  // the gaps differ from run to run
+  EXPECT_TRUE(ended(distance, 1, {"ld="}));  // the gaps differ from run to run
   const result scalar = judge("ignores_the_scalar", bound);
-  EXPECT_EQ(scalar.status, 1) << scalar.output;
-  EXPECT_TRUE(scalar.has("reduce/within-error-bound: violation: ")) << scalar.output;
+  EXPECT_TRUE(ended(scalar, 1, {"reduce/within-error-bound: violation: "}));
 }
 
 TEST_F(Entries, AnswerByWhatTheyReturn) {
@@ -349,8 +335,7 @@ TEST_F(Entries, AnswerByWhatTheyReturn) {
                " candidate=source:" + folder_.path("entries.cu") + ":answers device=emulated'");
   };
   const result refused = answer("0"), not_offered = answer("1"), failed = answer("2");
-  EXPECT_EQ(refused.status, 1) << refused.output;
-  EXPECT_TRUE(refused.has("the entry returned 1, cudaErrorInvalidValue")) << refused.output;
+  EXPECT_TRUE(ended(refused, 1, {"the entry returned 1, cudaErrorInvalidValue"}));
   EXPECT_TRUE(not_offered.has("skipped") && not_offered.has("the entry returned 801, cudaErrorNotSupported"))
       << not_offered.output;
   EXPECT_EQ(failed.status, 1) << failed.output;
@@ -370,8 +355,7 @@ TEST_F(Entries, OfOtherNamesOrTypesAreRefusedInASentence) {
       {"stream_in_int", "parameter 5 of 'stream_in_int', stream, must be a cudaStream_t"}};
   for (const auto& [entry, sentence] : mistakes) {
     const result r = judge(entry, "");
-    EXPECT_EQ(r.status, 2) << r.output;
-    EXPECT_TRUE(r.has(sentence)) << r.output;
+    EXPECT_TRUE(ended(r, 2, {sentence}));
   }
 }
 
@@ -413,21 +397,17 @@ TEST(Gru, OfOnePassAndOneDirectionIsJudgedOnThem) {
   EXPECT_EQ(right.status, 0) << right.output;
   for (const char* lacked : {"lengths", "history", "hn", "pass=both", "directions>1"})
     EXPECT_TRUE(right.has(lacked)) << right.output;
-  EXPECT_FALSE(right.has("skipped")) << right.output;
-  EXPECT_FALSE(right.has("not tried")) << right.output;
+  EXPECT_TRUE(says(right, {}, {"skipped", "not tried"}));
   const result wrong =
       verify("gru", source, "forward", "--cases 4 --property forward-matches-the-reference -D STATE=42");
-  EXPECT_EQ(wrong.status, 1) << wrong.output;
-  EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+  EXPECT_TRUE(ended(wrong, 1, {"gru/forward-matches-the-reference: violation: "}));
 }
 
 // One thread for each unit, forward only: most properties judge it, and none of their cases is skipped.
 TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
   const std::string gru = templates("gru.cu");
   const result r = verify("gru", gru, "my_gru", "--cases 2");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
-  EXPECT_FALSE(r.has("not tried")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {}, {"skipped", "not tried"}));
   const size_t at = r.output.find("asked ");
   ASSERT_NE(at, std::string::npos) << r.output;
   EXPECT_GE(std::stoi(r.output.substr(at + 6)), 30) << r.output;
@@ -458,15 +438,13 @@ TEST(SourceTemplate, OfGruIsRejectedForItsFaults) {
     const std::string wrong = changed("gru.cu", change.first, change.second);
     const result r = verify("gru", folder.write("gru.cu", wrong), "my_gru",
                             std::string("--cases 40 --fail-fast --property ") + killer.first);
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has(std::string("gru/") + killer.first + ": ")) << r.output;
+    EXPECT_TRUE(ended(r, 1, {std::string("gru/") + killer.first + ": "}));
   }
 }
 
 TEST(SourceTemplate, OfGruTrainingKeepsAReserveBetweenItsPasses) {
   const result r = verify("gru", templates("gru_training.cu"), "my_gru", "--cases 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_FALSE(r.has("skipped")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {}, {"skipped"}));
   for (const char* name : {"forward-matches-the-reference", "the-adjoint-identity-holds", "no-hazard"})
     EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
   EXPECT_TRUE(r.has("not asked: gru/gate-functions-are-within-c-u: needs history")) << r.output;
@@ -487,16 +465,13 @@ TEST(SourceTemplate, OfGruTrainingIsRejectedForFaultsOfItsReserve) {
   EXPECT_EQ(small.status, 1) << small.output;
   EXPECT_TRUE(small.has("out_of_bounds") && small.has("reserve")) << small.output;
   const result negative = judge("*reserve_bytes = g.bytes();", "*reserve_bytes = -1;");
-  EXPECT_EQ(negative.status, 1) << negative.output;
-  EXPECT_TRUE(negative.has("the reserve's bytes are -1, must be 0 or more")) << negative.output;
+  EXPECT_TRUE(ended(negative, 1, {"the reserve's bytes are -1, must be 0 or more"}));
   const result wrong = judge("{r, z, n, gh[2]}", "{r, z, n, gi[2]}");
-  EXPECT_EQ(wrong.status, 1) << wrong.output;
-  EXPECT_TRUE(wrong.has("gru/forward-matches-the-reference: violation: ")) << wrong.output;
+  EXPECT_TRUE(ended(wrong, 1, {"gru/forward-matches-the-reference: violation: "}));
   const result without =
       verify("gru", folder.write("gru.cu", changed("gru_training.cu", "const float* y_in,", "")), "my_gru", "");
-  EXPECT_EQ(without.status, 2) << without.output;
-  EXPECT_TRUE(without.has("has no parameter y_in; an entry with a reserve has reserve, reserve_bytes, pass, y_in"))
-      << without.output;
+  EXPECT_TRUE(
+      ended(without, 2, {"has no parameter y_in; an entry with a reserve has reserve, reserve_bytes, pass, y_in"}));
 }
 
 TEST(Source, MistakesAreOneSentence) {

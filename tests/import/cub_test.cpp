@@ -1,28 +1,14 @@
 // Calls of CUB whose arrays must not overlap are refused at their line; layouts beside them, which CUB allows, pass.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <ostream>
 #include <string>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 
 namespace {
 
-using warpcheck::self::environment;
-
-std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
-
-// The line of the comment `// marker`.
-std::string place_of(const std::string& marker) {
-  std::ifstream source(programs() + "/cub_overlap.cu");
-  int number = 0;
-  for (std::string line; std::getline(source, line);) {
-    ++number;
-    if (line.ends_with("// " + marker)) return "cub_overlap.cu:" + std::to_string(number);
-  }
-  return "no such marker";
-}
+using warpcheck::self::place_of, warpcheck::self::run_program;
 
 struct call {
   const char* mode;
@@ -35,18 +21,15 @@ class Cub : public testing::TestWithParam<call> {};
 
 TEST_P(Cub, RefusesArraysThatOverlapAndNoOthers) {
   const call& c = GetParam();
-  const auto r = warpcheck::self::run_command("cd " + programs() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                              "' run-emulated cub_overlap.cu --schedule fair -- " + c.mode);
+  const auto r = run_program(std::string("cub_overlap.cu --schedule fair -- ") + c.mode);
   if (*c.function == 0) {
-    EXPECT_EQ(r.status, 0) << r.output;
-    EXPECT_TRUE(r.has("reached the end")) << r.output;
+    EXPECT_TRUE(ended(r, 0, {"reached the end"}));
     return;
   }
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("cub_overlap.cu: error_return under 1 schedules")) << r.output;
-  EXPECT_TRUE(r.has(std::string("cub::") + c.function + " at " + place_of(c.mode) + ": " + c.arrays +
-                    " overlap, which CUB does not allow"))
-      << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {"cub_overlap.cu: error_return under 1 schedules",
+                     std::string("cub::") + c.function + " at " + place_of("cub_overlap.cu", c.mode) + ": " + c.arrays +
+                         " overlap, which CUB does not allow"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -71,8 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(CubArrays, AreSortedAndCounted) {
-  const auto r = warpcheck::self::run_command("cd " + programs() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                              "' run-emulated cub_arrays.cu --schedule fair --no-trace");
+  const auto r = run_program("cub_arrays.cu --schedule fair --no-trace");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 

@@ -22,15 +22,12 @@ TEST(RunEmulated, ExploresEveryClassOfSchedules) {
   };
   const std::string tickets = "  x[1 + atomicAdd(x, 1)] = blockIdx.x;\n";
   const result drawn = explored(tickets, "--explore");
-  EXPECT_EQ(drawn.status, 0) << drawn.output;
-  EXPECT_TRUE(drawn.has("explored: 6 classes of schedules, all run; device memory ends in 6 ways\n")) << drawn.output;
-  EXPECT_FALSE(drawn.has("every schedule")) << drawn.output;
+  EXPECT_TRUE(ended(drawn, 0, {"explored: 6 classes of schedules, all run; device memory ends in 6 ways\n"},
+                    {"every schedule"}));
   const result some = explored(tickets, "--schedule explore:2");
-  EXPECT_TRUE(some.has("explored: 2 of at least ")) << some.output;
-  EXPECT_TRUE(some.has("every schedule: not proven")) << some.output;
+  EXPECT_TRUE(says(some, {"explored: 2 of at least ", "every schedule: not proven"}));
   const result equal = explored("  x[blockIdx.x] = 1;\n", "--explore");
-  EXPECT_TRUE(equal.has("explored: 1 class of schedules, which ran\n")) << equal.output;
-  EXPECT_TRUE(equal.has("every schedule: proven for this input\n")) << equal.output;
+  EXPECT_TRUE(says(equal, {"explored: 1 class of schedules, which ran\n", "every schedule: proven for this input\n"}));
   const result clocked = explored("  if (clock64() < 0) x[0] = 1;\n", "--explore");
   EXPECT_TRUE(clocked.has("explored: 1 class of schedules; not explored: a clock;")) << clocked.output;
   const result unordered = explored(

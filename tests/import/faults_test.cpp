@@ -3,19 +3,17 @@
 
 #include <string>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace {
 
-using warpcheck::self::environment;
 using result = warpcheck::self::command_result;
 
 result run(const std::string& text, const std::string& schedules = "--schedule fair") {
   const warpcheck::self::scratch_folder folder;
   folder.write("mine.cu", text);
-  return warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                      "' run-emulated mine.cu --no-trace " + schedules);
+  return warpcheck::self::run_program("mine.cu --no-trace " + schedules, folder.path());
 }
 
 TEST(Division, ByZeroInAKernelGoesOnAndIsNoted) {
@@ -42,11 +40,10 @@ TEST(Division, ByZeroInAKernelGoesOnAndIsNoted) {
           "  return !(right<int>(INT_MIN, -1) && right<long long>(LLONG_MIN, -1) && right<unsigned>(9, UINT_MAX) &&\n"
           "           right<unsigned long long>(9, ULLONG_MAX));\n"
           "}\n");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("note: integer division by zero by block (0,0,0) thread 0 at mine.cu:4: a GPU goes on with"))
-      << r.output;
-  EXPECT_TRUE(r.has("at mine.cu:5: a GPU goes on with")) << r.output;
-  EXPECT_FALSE(r.has("at mine.cu:6: a GPU goes on with")) << r.output;
+  EXPECT_TRUE(ended(r, 0,
+                    {"note: integer division by zero by block (0,0,0) thread 0 at mine.cu:4: a GPU goes on with",
+                     "at mine.cu:5: a GPU goes on with"},
+                    {"at mine.cu:6: a GPU goes on with"}));
 }
 
 TEST(Division, ByZeroInTheHostsCodeIsACrashWithItsLine) {
@@ -55,20 +52,17 @@ TEST(Division, ByZeroInTheHostsCodeIsACrashWithItsLine) {
           "int main(int argc, char**) {\n"
           "  return 7 / (argc - 1);\n"
           "}\n");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("crash: integer division by zero in the host's code at mine.cu:3")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"crash: integer division by zero in the host's code at mine.cu:3"}));
 }
 
 TEST(Access, ToNoAddressByTheHostIsACrashWithItsLine) {
   const std::string start =
       "#include <cstring>\nint main(int argc, char** argv) {\n  volatile int* p = argc > 5 ? &argc : nullptr;\n";
   const result own = run(start + "  *p = 3;\n  return 0;\n}\n");
-  EXPECT_EQ(own.status, 1) << own.output;
-  EXPECT_TRUE(own.has("crash: access to address 0, where nothing is, in the host's code at mine.cu:4")) << own.output;
+  EXPECT_TRUE(ended(own, 1, {"crash: access to address 0, where nothing is, in the host's code at mine.cu:4"}));
   const result of_library =
       run(start + "  return std::strlen(const_cast<char*>(reinterpret_cast<volatile char*>(p))) > 3;\n}\n");
-  EXPECT_EQ(of_library.status, 1) << of_library.output;
-  EXPECT_TRUE(of_library.has("in the host's code at mine.cu:4")) << of_library.output;
+  EXPECT_TRUE(ended(of_library, 1, {"in the host's code at mine.cu:4"}));
 }
 
 TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
@@ -79,9 +73,7 @@ TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
           "  return n == 0 ? room[0] : sum(n - 1) + room[n % 100000];\n"
           "}\n"
           "int main() { return sum(1 << 20) == 0; }\n");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("crash: access to address 0x")) << r.output;
-  EXPECT_TRUE(r.has("in the host's code at mine.cu:")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"crash: access to address 0x", "in the host's code at mine.cu:"}));
 }
 
 // A kernel that waits for a flag, which the host sets before the launch and, optionally, after it.
@@ -94,23 +86,19 @@ std::string waiting(const std::string& allocate, const std::string& flag, const 
 constexpr const char* k_late = "--schedule fair --schedule reverse";
 TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
   const result host = run(waiting("cudaMallocManaged", "*flag = 0;", "*(volatile int*)flag = 1;"), k_late);
-  EXPECT_EQ(host.status, 2) << host.output;
-  EXPECT_TRUE(
-      host.has("unsupported: a kernel that waits for the host, at a word of the memory that was allocated at "
-               "mine.cu:2"))
-      << host.output;
-  EXPECT_FALSE(host.has("livelock under")) << host.output;
+  EXPECT_TRUE(ended(host, 2,
+                    {"unsupported: a kernel that waits for the host, at a word of the memory that was allocated at "
+                     "mine.cu:2"},
+                    {"livelock under"}));
   const result device = run(waiting("cudaMalloc", "cudaMemset(flag, 0, 4);"));
-  EXPECT_EQ(device.status, 1) << device.output;
-  EXPECT_TRUE(device.has("mine.cu: livelock under")) << device.output;
+  EXPECT_TRUE(ended(device, 1, {"mine.cu: livelock under"}));
 }
 
 // The host waits for the launch, so nothing can set the flag.
 TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
   for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
     const result r = run(waiting(allocate, "*flag = 0;"), k_late);
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has("mine.cu: livelock under 2 schedules")) << r.output;
+    EXPECT_TRUE(ended(r, 1, {"mine.cu: livelock under 2 schedules"}));
   }
 }
 
@@ -177,8 +165,7 @@ TEST(KeepGoing, WithManyRacesThatMayYetProveHarmless) {
           "int main() { int* p; cudaMalloc(&p, (1 << 22) + 256); cudaMemset(p, 0, 256);\n"
           "  k<<<1, 1024>>>(p); cudaFree(p); }\n",
           "--schedule fair --keep-going");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has(" at mine.cu:6 and atomic access by block (0,0,0) thread 0 at mine.cu:5 ")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {" at mine.cu:6 and atomic access by block (0,0,0) thread 0 at mine.cu:5 "}));
   EXPECT_EQ(r.output.find("race: "), r.output.rfind("race: ")) << r.output;
 }
 
@@ -188,14 +175,10 @@ TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
                "int main() {\n  cudaNoSuchCall(1);\n  int own = missing;\n  cudaNoSuchCall(2);\n"
                "  return cudaErrorOfNoName;\n}\n");
   folder.write("b.cu", "__global__ void k(float* x) {\n  *x = __no_such_intrinsic(*x);\n}\n");
-  const result r =
-      warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                   "' run-emulated a.cu --with b.cu --schedule fair");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(
-      r.has("not modelled on the emulated device: cudaNoSuchCall (a.cu:2), cudaErrorOfNoName (a.cu:5), "
-            "__no_such_intrinsic (b.cu:2)\n"))
-      << r.output;
+  const result r = warpcheck::self::run_program("a.cu --with b.cu --schedule fair", folder.path());
+  EXPECT_TRUE(ended(r, 2,
+                    {"not modelled on the emulated device: cudaNoSuchCall (a.cu:2), cudaErrorOfNoName (a.cu:5), "
+                     "__no_such_intrinsic (b.cu:2)\n"}));
   EXPECT_LT(r.output.find("__no_such_intrinsic (b.cu:2)"), r.output.find("error:")) << r.output;
 }
 
@@ -203,12 +186,8 @@ TEST(Refusals, AreThoseOfEverySource) {
   const warpcheck::self::scratch_folder folder;
   folder.write("a.cu", "#include <no_such_a.h>\nint main() { return 0; }\n");
   folder.write("b.cu", "struct s { __shared__ int x; };\n");
-  const result r =
-      warpcheck::self::run_command("cd " + folder.path() + " && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                   "' run-emulated a.cu --with b.cu --schedule fair");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("no_such_a.h")) << r.output;
-  EXPECT_TRUE(r.has("b.cu:1: __shared__ in a class")) << r.output;
+  const result r = warpcheck::self::run_program("a.cu --with b.cu --schedule fair", folder.path());
+  EXPECT_TRUE(ended(r, 2, {"no_such_a.h", "b.cu:1: __shared__ in a class"}));
 }
 
 }  // namespace

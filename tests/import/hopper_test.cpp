@@ -3,24 +3,18 @@
 
 #include <string>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 
 namespace {
 
-using warpcheck::self::environment;
+using warpcheck::self::run_program;
 using result = warpcheck::self::command_result;
-
-result run(const std::string& arguments) {
-  return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && '" +
-                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated " + arguments);
-}
 
 class TensorMap : public testing::TestWithParam<const char*> {};
 
 TEST_P(TensorMap, CopiesAsTheirDefinitionSays) {
-  const result r = run(std::string("tensor_maps.cu --no-trace --seeds 1 -- ") + GetParam());
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("tensor_maps.cu: clean under 6 schedules")) << r.output;
+  const result r = run_program(std::string("tensor_maps.cu --no-trace --seeds 1 -- ") + GetParam());
+  EXPECT_TRUE(ended(r, 0, {"tensor_maps.cu: clean under 6 schedules"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Boxes, TensorMap,
@@ -43,17 +37,16 @@ TEST(TensorMaps, AreJudgedLikeOtherBulkCopies) {
                         {"add", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
                         {"multicast", "NO_WAIT", "race: write by an asynchronous copy of block (1,0,0) thread 0"}};
   for (const slip& s : slips) {
-    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -D ") + s.macro + " -- " + s.mode);
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has(s.says)) << s.mode << " " << s.macro << "\n" << r.output;
+    const result r =
+        run_program(std::string("tensor_maps.cu --no-trace --schedule fair -D ") + s.macro + " -- " + s.mode);
+    EXPECT_TRUE(ended(r, 1, {s.says})) << s.mode << " " << s.macro;
   }
 }
 
 // Types of operands and accumulators, A in memory and in registers, negated operands, saturation.
 TEST(Wgmma, MultipliesInEveryForm) {
-  const result r = run("wgmma.cu --no-trace --seeds 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("wgmma.cu: clean under 6 schedules")) << r.output;
+  const result r = run_program("wgmma.cu --no-trace --seeds 1");
+  EXPECT_TRUE(ended(r, 0, {"wgmma.cu: clean under 6 schedules"}));
 }
 
 TEST(Wgmma, IsJudgedInEveryForm) {
@@ -63,9 +56,8 @@ TEST(Wgmma, IsJudgedInEveryForm) {
                         {"", "EARLY_WRITE", "race: "}};
   for (const char* form : {"f16_f16", "s8_u8"})
     for (const slip& s : slips) {
-      const result r = run(std::string("wgmma.cu --no-trace --schedule fair -D ") + s.macro + " -- " + form);
-      EXPECT_EQ(r.status, 1) << r.output;
-      EXPECT_TRUE(r.has(s.says)) << form << " " << s.macro << "\n" << r.output;
+      const result r = run_program(std::string("wgmma.cu --no-trace --schedule fair -D ") + s.macro + " -- " + form);
+      EXPECT_TRUE(ended(r, 1, {s.says})) << form << " " << s.macro;
     }
 }
 
@@ -89,10 +81,8 @@ TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
                         {"nan", "oobFill: NaN is for types of reals"}};
   const std::string where = "error_return: cuTensorMapEncodeTiled at tensor_maps.cu:";
   for (const rule& broken : rules) {
-    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -- broken ") + broken.name);
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has(where)) << r.output;
-    EXPECT_TRUE(r.has(broken.says)) << broken.name << "\n" << r.output;
+    const result r = run_program(std::string("tensor_maps.cu --no-trace --schedule fair -- broken ") + broken.name);
+    EXPECT_TRUE(ended(r, 1, {where, broken.says})) << broken.name;
   }
 }
 
@@ -104,62 +94,57 @@ TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
                          "misaligned: block (0,0,0) thread 0 starts an asynchronous copy whose destination is 64 "
                          "modulo 128"}};
   for (const rule& broken : rules) {
-    const result r = run(std::string("tensor_maps.cu --no-trace --schedule fair -- wrong ") + broken.name);
-    EXPECT_EQ(r.status, 1) << r.output;
-    EXPECT_TRUE(r.has(broken.says)) << broken.name << "\n" << r.output;
+    const result r = run_program(std::string("tensor_maps.cu --no-trace --schedule fair -- wrong ") + broken.name);
+    EXPECT_TRUE(ended(r, 1, {broken.says})) << broken.name;
   }
 }
 
 TEST(Clusters, AreThoseOfTheKernelsAttribute) {
-  const result r = run("hopper.cu --no-trace --seeds 1 -- clusters");
+  const result r = run_program("hopper.cu --no-trace --seeds 1 -- clusters");
   EXPECT_EQ(r.status, 0) << r.output;
-  const result slip = run("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- clusters");
+  const result slip = run_program("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- clusters");
   EXPECT_EQ(slip.status, 1) << slip.output;
   EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
-  const result other = run("hopper.cu --no-trace --schedule fair -- other-cluster");
-  EXPECT_EQ(other.status, 1) << other.output;
-  EXPECT_TRUE(other.has("is of clusters of 4 x 1 x 1 blocks, the launch of 8 x 1 x 1; allowed are")) << other.output;
+  const result other = run_program("hopper.cu --no-trace --schedule fair -- other-cluster");
+  EXPECT_TRUE(ended(other, 1, {"is of clusters of 4 x 1 x 1 blocks, the launch of 8 x 1 x 1; allowed are"}));
 }
 
 TEST(Clusters, ExtendInThreeDimensions) {
-  const result r = run("hopper.cu --no-trace --seeds 1 -- boxes");
+  const result r = run_program("hopper.cu --no-trace --seeds 1 -- boxes");
   EXPECT_EQ(r.status, 0) << r.output;
-  const result slip = run("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- boxes");
+  const result slip = run_program("hopper.cu --no-trace --schedule greedy -D NO_SYNC -- boxes");
   EXPECT_EQ(slip.status, 1) << slip.output;
   EXPECT_TRUE(slip.has("race: ") || slip.has("uninitialized: ")) << slip.output;
 }
 
 TEST(Hints, OfStoresConvertWhatTheyStore) {
-  const result r = run("hopper.cu --no-trace --schedule fair -- hints");
+  const result r = run_program("hopper.cu --no-trace --schedule fair -- hints");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
 // Hardware merges the stores of a warp; different bytes to one address have no order.
 TEST(BulkStores, OfOneTileByAllLanesAreOne) {
-  const result same = run("hopper.cu --no-trace --seeds 1 -- stores");
+  const result same = run_program("hopper.cu --no-trace --seeds 1 -- stores");
   EXPECT_EQ(same.status, 0) << same.output;
-  const result slip = run("hopper.cu --no-trace --schedule fair -D TWO_SOURCES -- stores");
-  EXPECT_EQ(slip.status, 1) << slip.output;
-  EXPECT_TRUE(slip.has("race: write by an asynchronous copy of block (0,0,0) thread ")) << slip.output;
+  const result slip = run_program("hopper.cu --no-trace --schedule fair -D TWO_SOURCES -- stores");
+  EXPECT_TRUE(ended(slip, 1, {"race: write by an asynchronous copy of block (0,0,0) thread "}));
 }
 
 TEST(Products, TakeDescriptorsOfGenericAddresses) {
-  const result r = run("hopper.cu --no-trace --schedule fair -D GENERIC_ADDRESS -- products");
+  const result r = run_program("hopper.cu --no-trace --schedule fair -D GENERIC_ADDRESS -- products");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
 TEST(Products, AreDoneForAWarpgroupWhenOneOfItsThreadsHasWaited) {
-  const result r = run("hopper.cu --no-trace --seeds 1 -- products");
+  const result r = run_program("hopper.cu --no-trace --seeds 1 -- products");
   EXPECT_EQ(r.status, 0) << r.output;
-  const result slip = run("hopper.cu --no-trace --schedule fair -D NO_PRODUCT_WAIT -- products");
-  EXPECT_EQ(slip.status, 1) << slip.output;
-  EXPECT_TRUE(slip.has("race: ")) << slip.output;
+  const result slip = run_program("hopper.cu --no-trace --schedule fair -D NO_PRODUCT_WAIT -- products");
+  EXPECT_TRUE(ended(slip, 1, {"race: "}));
 }
 
 TEST(Products, AddToAccumulatorsThatSomebodyWrote) {
-  const result slip = run("hopper.cu --no-trace --schedule fair -D NO_ZERO -- products");
-  EXPECT_EQ(slip.status, 1) << slip.output;
-  EXPECT_TRUE(slip.has("uninitialized: accumulators of wgmma of block (0,0,0) thread ")) << slip.output;
+  const result slip = run_program("hopper.cu --no-trace --schedule fair -D NO_ZERO -- products");
+  EXPECT_TRUE(ended(slip, 1, {"uninitialized: accumulators of wgmma of block (0,0,0) thread "}));
 }
 
 }  // namespace

@@ -5,21 +5,17 @@
 #include <fstream>
 #include <string>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 
 namespace {
 
-using warpcheck::self::environment;
 using result = warpcheck::self::command_result;
 
-result run(const std::string& arguments) {
-  return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && '" +
-                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated orders.cu " + arguments);
-}
+result run(const std::string& arguments) { return warpcheck::self::run_program("orders.cu " + arguments); }
 
 // Returns the position of the last word of a comment `// word ... mode ...`, as reports write it.
 std::string place_of(const std::string& mode) {
-  std::ifstream source(environment("WARPCHECK_TEST_PROGRAMS") + "/orders.cu");
+  std::ifstream source(warpcheck::self::programs() + "/orders.cu");
   int number = 0;
   for (std::string line; std::getline(source, line);) {
     ++number;
@@ -43,9 +39,7 @@ class Weakness : public testing::TestWithParam<weakness> {};
 TEST_P(Weakness, IsFoundAtItsLine) {
   const weakness& w = GetParam();
   const result r = run(std::string("-D BUG --schedule fair -- ") + w.mode);
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has(std::string("orders.cu: ") + w.verdict + " under 1 schedules")) << r.output;
-  EXPECT_TRUE(r.has(w.text)) << r.output;
+  EXPECT_TRUE(ended(r, 1, {std::string("orders.cu: ") + w.verdict + " under 1 schedules", w.text}));
   if (w.marker) {
     EXPECT_TRUE(r.has(place_of(w.marker))) << place_of(w.marker) << "\n" << r.output;
   }
@@ -53,8 +47,7 @@ TEST_P(Weakness, IsFoundAtItsLine) {
 
 TEST_P(Weakness, IsCleanWithoutIt) {
   const result r = run(std::string("--seeds 1 -- ") + GetParam().mode);
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("orders.cu: clean under 6 schedules")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"orders.cu: clean under 6 schedules"}));
 }
 
 // g++ notes the write of a copy before its read, and expands some copies in place.
@@ -97,17 +90,14 @@ INSTANTIATE_TEST_SUITE_P(Of, Weakness,
 // By the letter of PTX two volatile accesses do not race.
 TEST(Volatile, IsPlainOnlyWhereThatIsAskedFor) {
   const result plain = run("--schedule fair --volatile plain -- volatile-count");
-  EXPECT_EQ(plain.status, 1) << plain.output;
-  EXPECT_TRUE(plain.has("orders.cu: race under")) << plain.output;
-  EXPECT_TRUE(plain.has(place_of("volatile-count"))) << plain.output;
+  EXPECT_TRUE(ended(plain, 1, {"orders.cu: race under", place_of("volatile-count")}));
   EXPECT_TRUE(run("--schedule fair -- volatile-count").has("orders.cu: clean under"));
   EXPECT_EQ(run("--volatile often -- volatile-count").status, 2);
 }
 
 TEST(Exchange, ReadsWhatNobodyWroteWhereItsResultIsUsed) {
   const result r = run("--schedule fair -- exchange");
-  EXPECT_TRUE(r.has("orders.cu: uninitialized under")) << r.output;
-  EXPECT_TRUE(r.has(place_of("exchange"))) << r.output;
+  EXPECT_TRUE(says(r, {"orders.cu: uninitialized under", place_of("exchange")}));
   const result unused = run("--schedule fair -- exchange-unused");
   EXPECT_TRUE(unused.has("orders.cu: clean under")) << unused.output;
 }

@@ -8,33 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-using warpcheck::self::environment;
-using result = warpcheck::self::command_result;
-
-std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
-
-result run(const std::string& arguments, const std::string& command = environment("WARPCHECK_TEST_COMMAND")) {
-  return warpcheck::self::run_command("cd " + programs() + " && '" + command + "' run-emulated " + arguments);
-}
-
-// Returns the position of the comment `// marker` in one of the programs, as reports write it.
-std::string place_of(const std::string& file, const std::string& marker) {
-  std::ifstream source(programs() + "/" + file);
-  int number = 0;
-  for (std::string line; std::getline(source, line);) {
-    ++number;
-    const size_t at = line.find("// " + marker);
-    if (at != std::string::npos && at + 3 + marker.size() == line.size()) return file + ":" + std::to_string(number);
-  }
-  return "no such marker";
-}
+using namespace warpcheck::self;
+using result = command_result;
 
 // A source in a temporary folder.
 class source_file {
@@ -43,7 +25,7 @@ class source_file {
   std::string path() const { return folder_.path("mine.cu"); }
 
  private:
-  warpcheck::self::scratch_folder folder_;
+  scratch_folder folder_;
 };
 
 std::string seeds() {
@@ -57,7 +39,7 @@ TEST(RunEmulated, SaysWhatIsProvenForEverySchedule) {
     const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int* x;\n" +
                              "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
                              "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
-    return run("--schedule fair --no-trace " + source.path());
+    return run_program("--schedule fair --no-trace " + source.path());
   };
   const std::string turns =
       "__shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); "
@@ -77,7 +59,7 @@ TEST(RunEmulated, RunsAsManySchedulesAsItNeeds) {
     const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int *x, y;\n" +
                              "  cudaMalloc(&x, 4);\n  k<<<1, 2>>>(x);\n  cudaMemcpy(&y, x, 4, " +
                              "cudaMemcpyDeviceToHost);\n  cudaFree(x);\n  return y;\n}\n");
-    return run("--no-trace " + seeds + source.path());
+    return run_program("--no-trace " + seeds + source.path());
   };
   EXPECT_TRUE(said("", "if (threadIdx.x == 0) *x = 0;").has("clean under 1 schedules"));
   EXPECT_TRUE(said("--seeds 1 ", "if (threadIdx.x == 0) *x = 0;").has("clean under 6 schedules"));
@@ -94,18 +76,17 @@ void PrintTo(const program& p, std::ostream* out) { *out << p.file << " " << p.b
 class Program : public testing::TestWithParam<program> {};
 
 TEST_P(Program, IsClean) {
-  const result r = run(GetParam().file + seeds());
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has(std::string(GetParam().file) + ": clean under")) << r.output;
+  const result r = run_program(GetParam().file + seeds());
+  EXPECT_TRUE(ended(r, 0, {std::string(GetParam().file) + ": clean under"}));
 }
 
 TEST_P(Program, WithItsBugIsCaughtAtItsLine) {
   const program& p = GetParam();
-  const result r = run(std::string(p.file) + " -D " + p.bug + seeds());
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has(std::string(p.verdict) + ": ")) << r.output;
-  EXPECT_TRUE(r.has(place_of(p.file, p.verdict))) << place_of(p.file, p.verdict) << "\n" << r.output;
-  EXPECT_TRUE(r.has(std::string(p.file) + ": " + p.verdict + " under")) << r.output;
+  const result r = run_program(std::string(p.file) + " -D " + p.bug + seeds());
+  EXPECT_TRUE(ended(
+      r, 1,
+      {std::string(p.verdict) + ": ", place_of(p.file, p.verdict), std::string(p.file) + ": " + p.verdict + " under"}))
+      << place_of(p.file, p.verdict);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -131,10 +112,8 @@ class Misuse : public testing::TestWithParam<mistake> {};
 
 TEST_P(Misuse, GetsItsVerdict) {
   const mistake& m = GetParam();
-  const result r = run(std::string("misuse.cu --schedule fair --timeout 20 -- ") + m.mode);
-  EXPECT_EQ(r.status, m.status) << r.output;
-  EXPECT_TRUE(r.has(std::string("misuse.cu: ") + m.verdict + " under 1 schedules")) << r.output;
-  EXPECT_TRUE(r.has(m.text)) << r.output;
+  const result r = run_program(std::string("misuse.cu --schedule fair --timeout 20 -- ") + m.mode);
+  EXPECT_TRUE(ended(r, m.status, {std::string("misuse.cu: ") + m.verdict + " under 1 schedules", m.text}));
   if (m.marker) {
     EXPECT_TRUE(r.has(place_of("misuse.cu", m.marker))) << r.output;
   }
@@ -200,9 +179,8 @@ class Construct : public testing::TestWithParam<mode> {};
 
 TEST_P(Construct, RunsCleanAndIsRight) {
   const mode& m = GetParam();
-  const result r = run(std::string(m.file) + " --schedule fair -- " + m.name);
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has(std::string(m.file) + ": clean under 1 schedules")) << r.output;
+  const result r = run_program(std::string(m.file) + " --schedule fair -- " + m.name);
+  EXPECT_TRUE(ended(r, 0, {std::string(m.file) + ": clean under 1 schedules"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -237,15 +215,14 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}, mode{"waiting.cu", "shuffled"}));
 
 TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
-  const result r = run("as_written.cu -- unknown-ptx");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("unsupported: " + place_of("as_written.cu", "unknown-ptx") + ": the PTX 'brkpt' is not modelled"))
-      << r.output;
-  EXPECT_TRUE(r.has("as_written.cu: not run to its end under 1 schedules")) << r.output;
+  const result r = run_program("as_written.cu -- unknown-ptx");
+  EXPECT_TRUE(ended(r, 2,
+                    {"unsupported: " + place_of("as_written.cu", "unknown-ptx") + ": the PTX 'brkpt' is not modelled",
+                     "as_written.cu: not run to its end under 1 schedules"}));
 }
 
 TEST(RunEmulated, TakesMacrosWhoseNamesItsOwnHeadersUse) {
-  const result r = run("as_written.cu --schedule fair -D T=3 -D site=4 -D 'index(a)=5' -D G -- comparisons");
+  const result r = run_program("as_written.cu --schedule fair -D T=3 -D site=4 -D 'index(a)=5' -D G -- comparisons");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
@@ -256,34 +233,33 @@ TEST(RunEmulated, TakesTheStandardOfCpp) {
       "template <class T> requires(sizeof(T) < 8) && small<T> __global__ void l(T* x) { x[threadIdx.x] *= 2; }\n"
       "int main() { int h = 0, *x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); l<<<1, 1>>>(x);\n"
       "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); return h != 2; }\n");
-  EXPECT_EQ(run(mine.path() + " --schedule fair -std=c++20").status, 0);
-  EXPECT_EQ(run(mine.path() + " --schedule fair --std c++23").status, 0);
-  EXPECT_EQ(run(mine.path() + " --schedule fair").status, 2);
-  const result unknown = run(mine.path() + " --std c++98");
+  EXPECT_EQ(run_program(mine.path() + " --schedule fair -std=c++20").status, 0);
+  EXPECT_EQ(run_program(mine.path() + " --schedule fair --std c++23").status, 0);
+  EXPECT_EQ(run_program(mine.path() + " --schedule fair").status, 2);
+  const result unknown = run_program(mine.path() + " --std c++98");
   EXPECT_EQ(unknown.status, 2) << unknown.output;
 }
 
 TEST(Cublas, JudgesItsInputs) {
-  const result r = run("cublas.cu --schedule fair --no-trace -- unwritten");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("uninitialized: cublasSgemm at " + place_of("cublas.cu", "unwritten") + " reads column 0 of A"))
-      << r.output;
+  const result r = run_program("cublas.cu --schedule fair --no-trace -- unwritten");
+  EXPECT_TRUE(
+      ended(r, 1, {"uninitialized: cublasSgemm at " + place_of("cublas.cu", "unwritten") + " reads column 0 of A"}));
 }
 
 TEST(Pieces, AreJudgedLikeKernels) {
-  const result surface = run("pieces.cu --schedule fair -- surface-too-small");
+  const result surface = run_program("pieces.cu --schedule fair -- surface-too-small");
   EXPECT_TRUE(surface.has("out_of_bounds: a surface access at pieces.cu:")) << surface.output;
   for (const char* mode : {"captured-unwritten", "built-unwritten"}) {
-    const result r = run(std::string("pieces.cu --schedule fair -- ") + mode);
+    const result r = run_program(std::string("pieces.cu --schedule fair -- ") + mode);
     EXPECT_TRUE(r.has("pieces.cu: uninitialized under")) << mode << "\n" << r.output;
   }
-  const result cub = run("pieces.cu --schedule fair -D NO_BARRIER -- cub");
-  EXPECT_TRUE(cub.has("pieces.cu: race under")) << cub.output;
-  EXPECT_TRUE(cub.has(place_of("pieces.cu", "no-barrier"))) << cub.output;
-  const result load = run("pieces.cu --schedule fair -D PLAIN_LOAD -- atomic-loads");
+  const result cub = run_program("pieces.cu --schedule fair -D NO_BARRIER -- cub");
+  EXPECT_TRUE(says(cub, {"pieces.cu: race under", place_of("pieces.cu", "no-barrier")}));
+  const result load = run_program("pieces.cu --schedule fair -D PLAIN_LOAD -- atomic-loads");
   EXPECT_TRUE(load.has(place_of("pieces.cu", "plain-load"))) << load.output;
-  EXPECT_TRUE(run("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
-  EXPECT_TRUE(run("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
+  EXPECT_TRUE(
+      run_program("pieces.cu --schedule fair -- textures").has("fidelity: approximated are textures' linear filter"));
+  EXPECT_TRUE(run_program("pieces.cu --schedule fair -- votes").has("fidelity: nothing that ran is approximated"));
 }
 
 struct way {
@@ -297,18 +273,16 @@ TEST(FidelityLine, IsToldWhereFilesHaveInitialisers) {
       "#include <iostream>\n__global__ void k(float* x) { x[threadIdx.x] = expf(x[threadIdx.x]); }\n"
       "int main() { float h = 0, *x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); k<<<1, 1>>>(x);\n"
       "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x); std::cout << h << std::endl; return 0; }\n");
-  const result r = run(mine.path() + " --schedule fair");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("fidelity: approximated are functions of math.h (reached no branch and no address)")) << r.output;
+  const result r = run_program(mine.path() + " --schedule fair");
+  EXPECT_TRUE(ended(r, 0, {"fidelity: approximated are functions of math.h (reached no branch and no address)"}));
 }
 
 class Fidelity : public testing::TestWithParam<way> {};
 
 TEST_P(Fidelity, SaysWhereApproximatedValuesWent) {
   const way& w = GetParam();
-  const result r = run(std::string("fidelity.cu --schedule fair -- ") + w.mode);
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has(std::string("fidelity: approximated are ") + w.says + "; all else is exact")) << r.output;
+  const result r = run_program(std::string("fidelity.cu --schedule fair -- ") + w.mode);
+  EXPECT_TRUE(ended(r, 0, {std::string("fidelity: approximated are ") + w.says + "; all else is exact"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -324,80 +298,64 @@ INSTANTIATE_TEST_SUITE_P(
                     way{"time", "the time between events (reached a branch of the host)"}));
 
 TEST(RunEmulated, NamesWhatIsApproximatedWithoutATrace) {
-  const result r = run("fidelity.cu --schedule fair --no-trace -- branch");
+  const result r = run_program("fidelity.cu --schedule fair --no-trace -- branch");
   EXPECT_TRUE(r.has("fidelity: approximated are __expf; all else is exact")) << r.output;
 }
 
 TEST(Benign, RacesEndNoLaunch) {
-  const result flag = run("pieces.cu --schedule fair --schedule preempt:1 -- same-value");
-  EXPECT_EQ(flag.status, 0) << flag.output;
-  EXPECT_TRUE(flag.has("benign: write by block")) << flag.output;
-  EXPECT_TRUE(flag.has(place_of("pieces.cu", "same-value"))) << flag.output;
-  EXPECT_TRUE(flag.has("; both write the same value")) << flag.output;
-  EXPECT_TRUE(flag.has("pieces.cu: clean under 2 schedules")) << flag.output;
-  const result loop = run("pieces.cu --seeds 2 -- first-read");
-  EXPECT_EQ(loop.status, 0) << loop.output;
-  EXPECT_TRUE(loop.has(place_of("pieces.cu", "first-read"))) << loop.output;
-  EXPECT_TRUE(loop.has(", which is the first read of a compare-and-swap loop")) << loop.output;
+  const result flag = run_program("pieces.cu --schedule fair --schedule preempt:1 -- same-value");
+  EXPECT_TRUE(ended(flag, 0,
+                    {"benign: write by block", place_of("pieces.cu", "same-value"), "; both write the same value",
+                     "pieces.cu: clean under 2 schedules"}));
+  const result loop = run_program("pieces.cu --seeds 2 -- first-read");
+  EXPECT_TRUE(
+      ended(loop, 0, {place_of("pieces.cu", "first-read"), ", which is the first read of a compare-and-swap loop"}));
 }
 
 TEST(Benign, RacesHideNoOther) {
-  const result other = run("pieces.cu --schedule fair -- other-value");
-  EXPECT_EQ(other.status, 1) << other.output;
-  EXPECT_TRUE(other.has("benign: write by block")) << other.output;
-  EXPECT_TRUE(other.has("race: write by block")) << other.output;
-  EXPECT_TRUE(other.has(place_of("pieces.cu", "other-value"))) << other.output;
-  const result read = run("pieces.cu --schedule fair -- read-beside-an-atomic");
-  EXPECT_EQ(read.status, 1) << read.output;
-  EXPECT_TRUE(read.has(place_of("pieces.cu", "read-beside-an-atomic"))) << read.output;
+  const result other = run_program("pieces.cu --schedule fair -- other-value");
+  EXPECT_TRUE(
+      ended(other, 1, {"benign: write by block", "race: write by block", place_of("pieces.cu", "other-value")}));
+  const result read = run_program("pieces.cu --schedule fair -- read-beside-an-atomic");
+  EXPECT_TRUE(ended(read, 1, {place_of("pieces.cu", "read-beside-an-atomic")}));
 }
 
 TEST(Children, AreJudgedLikeLaunches) {
-  const result r = run("pieces.cu --schedule fair -D SAME_PLACE -- children");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("pieces.cu: race under")) << r.output;
-  EXPECT_TRUE(r.has(place_of("pieces.cu", "same-place"))) << r.output;
+  const result r = run_program("pieces.cu --schedule fair -D SAME_PLACE -- children");
+  EXPECT_TRUE(ended(r, 1, {"pieces.cu: race under", place_of("pieces.cu", "same-place")}));
 }
 
 TEST(RunEmulated, SaysWhereNoKernelWasLaunched) {
   for (const char* text : {"int main() { return 0; }\n", "int main() { exit(0); }\n"}) {
     const source_file idle(text);
-    const result r = run(idle.path() + " --schedule fair");
-    EXPECT_EQ(r.status, 0) << r.output;
-    EXPECT_TRUE(r.has("note: no kernel was launched")) << text << r.output;
+    const result r = run_program(idle.path() + " --schedule fair");
+    EXPECT_TRUE(ended(r, 0, {"note: no kernel was launched"})) << text;
   }
-  EXPECT_FALSE(run("pieces.cu --schedule fair -- votes").has("no kernel was launched"));
+  EXPECT_FALSE(run_program("pieces.cu --schedule fair -- votes").has("no kernel was launched"));
 }
 
 TEST(KeepGoing, ShowsWhatComesAfter) {
-  const result first = run("pieces.cu --schedule fair -- far-off");
-  EXPECT_FALSE(first.has(place_of("pieces.cu", "far-off"))) << first.output;
-  EXPECT_FALSE(first.has("reached the end")) << first.output;
-  const result all = run("pieces.cu --schedule fair --keep-going -- far-off");
-  EXPECT_EQ(all.status, 1) << all.output;
-  EXPECT_TRUE(all.has(place_of("pieces.cu", "other-value"))) << all.output;
-  EXPECT_TRUE(all.has(place_of("pieces.cu", "far-off"))) << all.output;
-  EXPECT_TRUE(all.has("reached the end")) << all.output;
+  const result first = run_program("pieces.cu --schedule fair -- far-off");
+  EXPECT_TRUE(says(first, {}, {place_of("pieces.cu", "far-off"), "reached the end"}));
+  const result all = run_program("pieces.cu --schedule fair --keep-going -- far-off");
+  EXPECT_TRUE(
+      ended(all, 1, {place_of("pieces.cu", "other-value"), place_of("pieces.cu", "far-off"), "reached the end"}));
 }
 
 TEST(Suppress, KnowsFindingsByKindAndLine) {
   const std::string place = place_of("pieces.cu", "other-value");
   const source_file known("# of ours\n\nrace " + place + " the last one wins, whoever it is\n");
-  const result r = run("pieces.cu --schedule fair --suppress " + known.path() + " -- other-value");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("known (the last one wins, whoever it is): race: ")) << r.output;
-  EXPECT_TRUE(r.has("pieces.cu: clean under")) << r.output;
+  const result r = run_program("pieces.cu --schedule fair --suppress " + known.path() + " -- other-value");
+  EXPECT_TRUE(ended(r, 0, {"known (the last one wins, whoever it is): race: ", "pieces.cu: clean under"}));
   const source_file another("race " + place + "0 a line far behind\n");
-  EXPECT_EQ(run("pieces.cu --schedule fair --suppress " + another.path() + " -- other-value").status, 1);
+  EXPECT_EQ(run_program("pieces.cu --schedule fair --suppress " + another.path() + " -- other-value").status, 1);
   const source_file malformed("race " + place + "\n");
-  const result wrong = run("pieces.cu --suppress " + malformed.path() + " -- other-value");
-  EXPECT_EQ(wrong.status, 2) << wrong.output;
-  EXPECT_TRUE(wrong.has("suppress: line 1 of '")) << wrong.output;
-  EXPECT_TRUE(wrong.has("must be KIND FILE:LINE REASON")) << wrong.output;
+  const result wrong = run_program("pieces.cu --suppress " + malformed.path() + " -- other-value");
+  EXPECT_TRUE(ended(wrong, 2, {"suppress: line 1 of '", "must be KIND FILE:LINE REASON"}));
 }
 
 TEST(RunEmulated, TakesAProgramOfSeveralSources) {
-  const warpcheck::self::scratch_folder folder;
+  const scratch_folder folder;
   folder.write("kernel.cu",
                "__global__ void k(int* p) { p[threadIdx.x] = 1; }\nvoid start(int* p) { k<<<1, 4>>>(p); }\n");
   folder.write("plain.c", "int* no_cast(void* p) { return p; }\n");
@@ -406,14 +364,13 @@ TEST(RunEmulated, TakesAProgramOfSeveralSources) {
                "int main() { int* p; cudaMalloc(&p, 16); start(no_cast(p)); int h[4];\n"
                "cudaMemcpy(h, p, 16, cudaMemcpyDeviceToHost); cudaFree(p); return h[3] - 1; }\n");
   const std::string with = " --with " + folder.path("kernel.cu") + " --with " + folder.path("plain.c");
-  const result r = run(folder.path("main.cpp") + with + " --schedule fair");
+  const result r = run_program(folder.path("main.cpp") + with + " --schedule fair");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
 TEST(Groups, CopiesOfAPipelineAreSeenByOthersAfterABarrierAlone) {
-  const result r = run("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
-  EXPECT_TRUE(r.has("groups.cu: race under")) << r.output;
-  EXPECT_TRUE(r.has(place_of("groups.cu", "no-barrier"))) << r.output;
+  const result r = run_program("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
+  EXPECT_TRUE(says(r, {"groups.cu: race under", place_of("groups.cu", "no-barrier")}));
 }
 
 struct slip {
@@ -431,9 +388,8 @@ TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
       {"waiting.cu", "latch", "NO_WAIT", "race"}, {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"},
       {"ptx.cu", "barrier", "OTHER", "deadlock"}};
   for (const slip& s : slips) {
-    const result r = run(std::string(s.file) + " --schedule fair -D " + s.macro + " -- " + s.mode);
-    EXPECT_TRUE(r.has(std::string(s.file) + ": " + s.verdict + " under")) << s.mode << "\n" << r.output;
-    EXPECT_TRUE(r.has(std::string(s.file) + ":")) << r.output;
+    const result r = run_program(std::string(s.file) + " --schedule fair -D " + s.macro + " -- " + s.mode);
+    EXPECT_TRUE(says(r, {std::string(s.file) + ": " + s.verdict + " under", std::string(s.file) + ":"})) << s.mode;
   }
 }
 
@@ -481,16 +437,16 @@ TEST(Idioms, EveryDefectIsFound) {
   for (const std::string verdict : verdicts) {
     const std::string n = std::to_string(number++);
     if (verdict.empty()) continue;  // 25: threads that have left are not waited for; CUDA leaves it open
-    const result r = run("idioms_bad.cu --schedule fair -- " + n);
+    const result r = run_program("idioms_bad.cu --schedule fair -- " + n);
     EXPECT_TRUE(r.has("idioms_bad.cu: " + verdict + " under 1 schedules")) << n << "\n" << r.output;
   }
-  EXPECT_TRUE(run("idioms_bad.cu --schedule fair -- 16").has("another one of 4096 bytes"));
-  EXPECT_TRUE(run("idioms_bad.cu --schedule fair -- 27").has("none of which anybody wrote"));
+  EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair -- 16").has("another one of 4096 bytes"));
+  EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair -- 27").has("none of which anybody wrote"));
 }
 
 TEST(Idioms, CorrectOnesAreClean) {
   for (int number = 0; number < 18; ++number) {
-    const result r = run("idioms_good.cu --schedule fair --schedule random:1 -- " + std::to_string(number));
+    const result r = run_program("idioms_good.cu --schedule fair --schedule random:1 -- " + std::to_string(number));
     EXPECT_TRUE(r.has("idioms_good.cu: clean under 2 schedules")) << number << "\n" << r.output;
   }
 }
@@ -498,34 +454,34 @@ TEST(Idioms, CorrectOnesAreClean) {
 TEST(Idioms, AStoreAtAnyDistanceIsOutOfBounds) {
   for (const char* distance : {"-70000", "-4294967296", "-6694043648", "-900000000000", "262144", "4294967296",
                                "130000000000", "800000000000"}) {
-    const result r = run(std::string("idioms_bad.cu --schedule fair -- 30 ") + distance);
+    const result r = run_program(std::string("idioms_bad.cu --schedule fair -- 30 ") + distance);
     EXPECT_TRUE(r.has("idioms_bad.cu: out_of_bounds under")) << distance << "\n" << r.output;
   }
 }
 
 TEST(Idioms, APartThatNobodyWroteIsNoted) {
-  const result r = run("idioms_bad.cu --schedule fair -- 32");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("copies back 64 bytes that nobody wrote, the first of them byte 64")) << r.output;
+  const result r = run_program("idioms_bad.cu --schedule fair -- 32");
+  EXPECT_TRUE(ended(r, 0, {"copies back 64 bytes that nobody wrote, the first of them byte 64"}));
 }
 
 TEST(RunEmulated, GivesALaunchMoreStepsWhileItsThreadsEnd) {
   // 600 blocks of more than 1000 steps each; one of them has 5000.
-  EXPECT_EQ(run("idioms_bad.cu --schedule fair --step-limit 100000 -- 31").status, 0);
-  EXPECT_TRUE(run("idioms_bad.cu --schedule fair --step-limit 200 -- 31").has("livelock under"));
-  EXPECT_TRUE(run("idioms_bad.cu --step-limit 0 -- 31").has("step-limit: 0 is not"));
+  EXPECT_EQ(run_program("idioms_bad.cu --schedule fair --step-limit 100000 -- 31").status, 0);
+  EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair --step-limit 200 -- 31").has("livelock under"));
+  EXPECT_TRUE(run_program("idioms_bad.cu --step-limit 0 -- 31").has("step-limit: 0 is not"));
 }
 
 TEST(RunEmulated, StopsAProgramThatHangs) {
-  const result r = run("misuse.cu --schedule fair --timeout 2 -- hang");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("timeout: main() did not return within 2 s")) << r.output;
-  EXPECT_TRUE(r.has("note: launches that ended before the program was stopped: 2")) << r.output;
+  const result r = run_program("misuse.cu --schedule fair --timeout 2 -- hang");
+  EXPECT_TRUE(ended(
+      r, 1,
+      {"timeout: main() did not return within 2 s", "note: launches that ended before the program was stopped: 2"}));
 }
 
 TEST(RunEmulated, WritesItsResultAsJson) {
   const source_file json("");
-  const result r = run("misuse.cu --schedule fair --schedule greedy --quiet --json " + json.path() + " -- return-5");
+  const result r =
+      run_program("misuse.cu --schedule fair --schedule greedy --quiet --json " + json.path() + " -- return-5");
   EXPECT_EQ(r.status, 1);
   std::ifstream file(json.path());
   const nlohmann::json j = nlohmann::json::parse(file);
@@ -564,20 +520,20 @@ TEST(Subset, IsRefusedByNameAndLineOutside) {
   };
   for (const outside& o : table) {
     const source_file source(o.source);
-    const result r = run(source.path());
+    const result r = run_program(source.path());
     EXPECT_EQ(r.status, 2) << o.source << r.output;
     EXPECT_TRUE(r.has(o.text)) << o.text << "\n" << r.output;
   }
 }
 
 TEST(Arguments, AreCheckedByOneSentence) {
-  EXPECT_TRUE(run("none.cu").has("file: 'none.cu' not found"));
-  EXPECT_EQ(run("none.cu").status, 2);
-  EXPECT_EQ(run("misuse.cu --schedule sometimes").status, 2);
-  EXPECT_TRUE(run("misuse.cu --schedule sometimes").has("schedule: "));
-  EXPECT_EQ(run("misuse.cu --seeds -1").status, 2);
-  EXPECT_EQ(run("misuse.cu --timeout 0").status, 2);
-  EXPECT_EQ(run("").status, 2);
+  EXPECT_TRUE(run_program("none.cu").has("file: 'none.cu' not found"));
+  EXPECT_EQ(run_program("none.cu").status, 2);
+  EXPECT_EQ(run_program("misuse.cu --schedule sometimes").status, 2);
+  EXPECT_TRUE(run_program("misuse.cu --schedule sometimes").has("schedule: "));
+  EXPECT_EQ(run_program("misuse.cu --seeds -1").status, 2);
+  EXPECT_EQ(run_program("misuse.cu --timeout 0").status, 2);
+  EXPECT_EQ(run_program("").status, 2);
 }
 
 TEST(Toolchain, ThatIsMissingIsSaid) {
@@ -587,13 +543,12 @@ TEST(Toolchain, ThatIsMissingIsSaid) {
   fs::create_directories(folder);
   fs::create_hard_link(command, folder / "warpcheck");
   const std::string moved = (folder / "warpcheck").string();
-  const result program = run("misuse.cu", moved);
-  const result candidate = warpcheck::self::run_command("'" + moved + "' verify softmax --device emulated --source '" +
-                                                        programs() + "/softmax.cu' --entry f");
+  const result program = run_program("misuse.cu", programs(), moved);
+  const result candidate = run_command("'" + moved + "' verify softmax --device emulated --source '" + programs() +
+                                       "/softmax.cu' --entry f");
   fs::remove_all(folder);
   for (const result& r : {program, candidate}) {
-    EXPECT_EQ(r.status, 3) << r.output;
-    EXPECT_TRUE(r.has("there is no warpcheck_toolchain.json in " + folder.string())) << r.output;
+    EXPECT_TRUE(ended(r, 3, {"there is no warpcheck_toolchain.json in " + folder.string()}));
   }
 }
 

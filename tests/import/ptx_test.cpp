@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 #include "tests/scratch_folder.hpp"
 
 namespace {
@@ -40,10 +40,7 @@ class Ptx : public testing::Test {
   void SetUp() override {
     folder().write("kernels.ptx", text_of(environment("WARPCHECK_TEST_PROGRAMS") + "/ptx/kernels.ptx"));
   }
-  result run(const std::string& arguments) const {
-    return warpcheck::self::run_command("cd '" + folder().path() + "' && '" + environment("WARPCHECK_TEST_COMMAND") +
-                                        "' run-emulated " + arguments);
-  }
+  result run(const std::string& arguments) const { return warpcheck::self::run_program(arguments, folder().path()); }
   // The module without its barriers of blocks.
   void drop_barriers() const {
     folder().write("racy.ptx",
@@ -81,8 +78,7 @@ class Sums : public Ptx {
 
 TEST_F(Sums, OfRowsByShufflesSharedMemoryAndAtomicsAreRight) {
   const result r = run("kernels.ptx" + launch_ + " --expect s=sums.npy --expect t=total.npy");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("kernels.ptx: clean under 12 schedules")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"kernels.ptx: clean under 12 schedules"}));
 }
 
 TEST_F(Sums, AreWritten) {
@@ -104,22 +100,20 @@ TEST_F(Sums, WithoutTheBarrierAreARaceByLineAndSource) {
 
 TEST_F(Sums, OtherThanExpectedAreAViolation) {
   const result r = run("kernels.ptx" + launch_ + " --schedule fair --expect s=s0.npy --expect t=zero.npy");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("s0.npy")) << r.output;
+  EXPECT_TRUE(ended(r, 2, {"s0.npy"}));
   const result other = run("kernels.ptx" + launch_ + " --schedule fair --expect t=zero.npy");
-  EXPECT_EQ(other.status, 1) << other.output;
-  EXPECT_TRUE(other.has("violation: array 't' differs from 'zero.npy' in 1 of 1 elements; element 0 is "))
-      << other.output;
-  EXPECT_TRUE(other.has("expected 0 (0x0)")) << other.output;
+  EXPECT_TRUE(
+      ended(other, 1,
+            {"violation: array 't' differs from 'zero.npy' in 1 of 1 elements; element 0 is ", "expected 0 (0x0)"}));
 }
 
 TEST_F(Sums, BeyondAnArrayAreOutOfBounds) {
   const result r =
       run("kernels.ptx --array x=x.npy --array 's=f32[2]' --array t=zero.npy"
           " --launch 'sum_rows<<<3, 128>>>(x, s, t)' --schedule fair");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("out_of_bounds: write of 4 bytes by block (2,0,0) thread 0 at kernels.ptx:")) << r.output;
-  EXPECT_TRUE(r.has("at byte 8 of a buffer of 8 bytes")) << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {"out_of_bounds: write of 4 bytes by block (2,0,0) thread 0 at kernels.ptx:",
+                     "at byte 8 of a buffer of 8 bytes"}));
 }
 
 TEST_F(Ptx, TransposesThroughDynamicSharedMemory) {
@@ -132,18 +126,14 @@ TEST_F(Ptx, TransposesThroughDynamicSharedMemory) {
       " --array in=in.npy --array 'out=f32[72,40]'"
       " --launch 'transpose<<<3x2, 32x8, 4224>>>(in, out, 40, 72)' --expect out=out.npy";
   const result r = run("kernels.ptx" + launch + " --seeds 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("every schedule: proven for this input")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"every schedule: proven for this input"}));
   drop_barriers();
   const result racy = run("racy.ptx" + launch + " --schedule fair");
-  EXPECT_EQ(racy.status, 1) << racy.output;
-  EXPECT_TRUE(racy.has("race: ")) << racy.output;
-  EXPECT_TRUE(racy.has("(kernels.cu:28)")) << racy.output;
+  EXPECT_TRUE(ended(racy, 1, {"race: ", "(kernels.cu:28)"}));
   const result small =
       run("kernels.ptx --array in=in.npy --array 'out=f32[72,40]'"
           " --launch 'transpose<<<3x2, 32x8, 4096>>>(in, out, 40, 72)' --schedule fair");
-  EXPECT_EQ(small.status, 1) << small.output;
-  EXPECT_TRUE(small.has("out_of_bounds: ")) << small.output;
+  EXPECT_TRUE(ended(small, 1, {"out_of_bounds: "}));
 }
 
 TEST_F(Ptx, MultipliesByMma) {
@@ -166,8 +156,7 @@ TEST_F(Ptx, MultipliesByMma) {
   const result r =
       run("kernels.ptx --array a=a.npy --array b=b.npy --array 'd=f32[16,8]'"
           " --launch 'product<<<1, 32>>>(a, b, d)' --expect d=d.npy --seeds 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("kernels.ptx: clean under 6 schedules")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"kernels.ptx: clean under 6 schedules"}));
 }
 
 // A struct by value, a function's call, a constant array, a local array, printf.
@@ -189,8 +178,7 @@ TEST_F(Ptx, PassesStructsAndCallsFunctions) {
   const result r =
       run("kernels.ptx --array c=c.npy --array 'o=f32[32]' --launch 'choose<<<1, 32>>>(c, o)'"
           " --expect o=out.npy --seeds 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("choice 2 of six: 16.000, 100%\n")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"choice 2 of six: 16.000, 100%\n"}));
 }
 
 const std::string k_head = ".version 8.0\n.target sm_90a\n.address_size 64\n";
@@ -252,8 +240,7 @@ END:
   const result r =
       run("hand.ptx --array 'o=i32[3]' --launch 'fill<<<1, 3>>>(o)' --launch 'next<<<1, 3>>>(o, -5)'"
           " --expect o=expected.npy --seeds 1");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("every schedule: proven for this input")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"every schedule: proven for this input"}));
 }
 
 TEST_F(Ptx, AnUnknownInstructionFailsWhereItRuns) {
@@ -273,8 +260,7 @@ END:
   const result skipped = run("unknown.ptx --launch 'k<<<1, 1>>>(0)' --schedule fair");
   EXPECT_EQ(skipped.status, 0) << skipped.output;
   const result r = run("unknown.ptx --launch 'k<<<1, 1>>>(1)' --schedule fair");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("unsupported: unknown.ptx:12: the PTX 'frobnicate.b32 %r1, %r0' is not modelled")) << r.output;
+  EXPECT_TRUE(ended(r, 2, {"unsupported: unknown.ptx:12: the PTX 'frobnicate.b32 %r1, %r0' is not modelled"}));
 }
 
 struct refusal {
@@ -304,8 +290,7 @@ TEST_F(Sums, AreRefusedWithTheArgumentsName) {
   folder().write("kernels.cu", "int main() {}");
   for (const refusal& one : refusals) {
     const result r = run(one.arguments);
-    EXPECT_EQ(r.status, 2) << one.arguments << "\n" << r.output;
-    EXPECT_TRUE(r.has(one.says)) << one.arguments << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 2, {one.says})) << one.arguments;
   }
 }
 
@@ -327,8 +312,7 @@ TEST_F(Ptx, GarbageIsNamedByItsLine) {
   for (const refusal& one : texts) {
     folder().write("garbage.ptx", one.arguments);
     const result r = run("garbage.ptx --launch 'k<<<1, 1>>>()'");
-    EXPECT_EQ(r.status, 2) << one.arguments << "\n" << r.output;
-    EXPECT_TRUE(r.has(one.says)) << one.arguments << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 2, {one.says})) << one.arguments;
   }
 }
 
@@ -336,8 +320,7 @@ TEST_F(Ptx, GarbageIsNamedByItsLine) {
 TEST_F(Ptx, DemandsItsBlock) {
   folder().write("block.ptx", k_head + ".entry k()\n.reqntid 64\n{ ret; }\n.entry l()\n.maxntid 32, 2\n{ ret; }\n");
   const result r = run("block.ptx --launch 'k<<<1, 32>>>()'");
-  EXPECT_EQ(r.status, 2) << r.output;
-  EXPECT_TRUE(r.has("launch: the block of 'k' is 32x1x1, must be 64x1x1 (.reqntid)")) << r.output;
+  EXPECT_TRUE(ended(r, 2, {"launch: the block of 'k' is 32x1x1, must be 64x1x1 (.reqntid)"}));
   const result larger = run("block.ptx --launch 'l<<<1, 128>>>()'");
   EXPECT_TRUE(larger.has("launch: the block of 'l' has 128 threads, at most 64 are allowed (.maxntid)"))
       << larger.output;

@@ -2,34 +2,18 @@
 // (-D UNORDERED) it is a race whose report names both calls.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <string>
 
-#include "tests/run_command.hpp"
+#include "tests/import/program.hpp"
 
 namespace {
 
-using warpcheck::self::environment;
 using result = warpcheck::self::command_result;
 
 result run(const std::string& arguments, const std::string& program = "streams.cu") {
-  return warpcheck::self::run_command("cd " + environment("WARPCHECK_TEST_PROGRAMS") + " && '" +
-                                      environment("WARPCHECK_TEST_COMMAND") + "' run-emulated " + program + " " +
-                                      arguments);
+  return warpcheck::self::run_program(program + " " + arguments);
 }
-
-// Returns the position of the comment `// marker`, as reports write it.
-std::string place_of(const std::string& marker) {
-  std::ifstream source(environment("WARPCHECK_TEST_PROGRAMS") + "/streams.cu");
-  const std::string comment = "// " + marker;
-  int number = 0;
-  for (std::string line; std::getline(source, line);) {
-    ++number;
-    const size_t at = line.find(comment);
-    if (at != std::string::npos && at + comment.size() == line.size()) return "streams.cu:" + std::to_string(number);
-  }
-  return "no such marker";
-}
+std::string place_of(const std::string& marker) { return warpcheck::self::place_of("streams.cu", marker); }
 
 struct order {
   const char* mode;
@@ -45,10 +29,7 @@ TEST_P(Order, OfStreamsAndTheHostIsSeen) {
   const result right = run(std::string("--schedule fair -- ") + o.mode);
   EXPECT_EQ(right.status, 0) << right.output;
   const result wrong = run(std::string("-D UNORDERED --schedule fair --no-trace -- ") + o.mode);
-  EXPECT_EQ(wrong.status, 1) << wrong.output;
-  EXPECT_TRUE(wrong.has("streams.cu: race under 1 schedules")) << wrong.output;
-  EXPECT_TRUE(wrong.has(place_of(o.mode))) << wrong.output;
-  EXPECT_TRUE(wrong.has(o.call)) << wrong.output;
+  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedules", place_of(o.mode), o.call}));
   EXPECT_TRUE(wrong.has(place_of(std::string(o.mode) + "-launch")) ||
               wrong.has(place_of(std::string(o.mode) + "-copy")))
       << wrong.output;
@@ -85,9 +66,7 @@ TEST(Streams, WithoutAConflictAreClean) {
 // `reverse` runs the operation as late as possible: the host gets ahead of it and reads the old value.
 TEST(Streams, MayBeBehindTheHost) {
   const result wrong = run("-D UNORDERED --schedule reverse --no-trace -- managed-read");
-  EXPECT_EQ(wrong.status, 1) << wrong.output;
-  EXPECT_TRUE(wrong.has("streams.cu: race under 1 schedules")) << wrong.output;
-  EXPECT_TRUE(wrong.has("note: the program returned 3")) << wrong.output;
+  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedules", "note: the program returned 3"}));
   const result right = run("--seeds 1 --no-trace -- managed-read");
   EXPECT_TRUE(right.has("streams.cu: clean under 6 schedules")) << right.output;
 }
@@ -99,17 +78,15 @@ TEST(Streams, DoNotWaitWhereThrustRunsOnTheHost) {
 
 TEST(Streams, HostFunctionsAreWorkOfTheirStream) {
   const result r = run("-D UNORDERED --schedule fair --no-trace -- host-function");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has(place_of("host-function") + ", in cudaLaunchHostFunc at ")) << r.output;
-  EXPECT_TRUE(r.has(place_of("host-function-call"))) << r.output;
-  EXPECT_TRUE(r.has(place_of("host-function-read"))) << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {place_of("host-function") + ", in cudaLaunchHostFunc at ", place_of("host-function-call"),
+                     place_of("host-function-read")}));
 }
 
 TEST(Streams, TheNullStreamIsThePerThreadOneWhereTheProgramIsCompiledSo) {
   const std::string stream = "-D UNORDERED --schedule fair --no-trace ";
   const result r = run(stream + "-D CUDA_API_PER_THREAD_DEFAULT_STREAM -- managed-read");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("in the per-thread default stream")) << r.output;
+  EXPECT_TRUE(ended(r, 1, {"in the per-thread default stream"}));
 }
 
 }  // namespace

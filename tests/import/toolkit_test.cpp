@@ -47,10 +47,9 @@ TEST(Fragments, AreOfFourBitsAndOfSingleBits) {
 
 TEST(ToolkitLibraries, JudgeWhatTheyRead) {
   const result r = run("toolkit_libraries.cu -- unwritten");
-  EXPECT_EQ(r.status, 1) << r.output;
-  EXPECT_TRUE(r.has("uninitialized: cufftExecC2C at toolkit_libraries.cu:")) << r.output;
-  EXPECT_TRUE(r.has("reads 64 bytes that nobody wrote")) << r.output;
-  EXPECT_TRUE(r.has("fidelity: approximated are cuFFT; all else is exact")) << r.output;
+  EXPECT_TRUE(ended(r, 1,
+                    {"uninitialized: cufftExecC2C at toolkit_libraries.cu:", "reads 64 bytes that nobody wrote",
+                     "fidelity: approximated are cuFFT; all else is exact"}));
 }
 
 // Without a toolkit the stand-ins of Thrust run: results, and order with kernels and streams.
@@ -58,12 +57,9 @@ TEST(Thrust, StandsInWhereThereIsNoToolkit) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
   const result r = run("thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("thrust_algorithms.cu: clean under 1 schedules")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"thrust_algorithms.cu: clean under 1 schedules"}));
   const result unwritten = run("-D UNWRITTEN thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
-  EXPECT_EQ(unwritten.status, 1) << unwritten.output;
-  EXPECT_TRUE(unwritten.has("uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"))
-      << unwritten.output;
+  EXPECT_TRUE(ended(unwritten, 1, {"uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"}));
 }
 
 TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
@@ -73,8 +69,7 @@ TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
 
 TEST(StdNames, AreFreeAndTypesOf16BitsOverload) {
   const result r = run("std_names.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
-  EXPECT_TRUE(r.has("std_names.cu: clean under 1 schedules")) << r.output;
+  EXPECT_TRUE(ended(r, 0, {"std_names.cu: clean under 1 schedules"}));
 }
 
 // 64 threads spin: each must get its turn soon, whatever turns the others take.
@@ -91,9 +86,8 @@ TEST(DriverNames, MayStandInASource) {
   const std::pair<const char*, const char*> ends[] = {{"map", ":33: the function 'cuMemCreate'"},
                                                       {"open", ":45: the function 'cudaIpcGetMemHandle'"}};
   for (const auto& [mode, says] : ends) {
-    const result ended = run(std::string("driver_names.cu -- ") + mode);
-    EXPECT_EQ(ended.status, 2) << ended.output;
-    EXPECT_TRUE(ended.has(std::string("driver_names.cu") + says + " is not modelled")) << ended.output;
+    const result r = run(std::string("driver_names.cu -- ") + mode);
+    EXPECT_TRUE(ended(r, 2, {std::string("driver_names.cu") + says + " is not modelled"}));
   }
 }
 
@@ -120,9 +114,7 @@ TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
   const result r = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("home"));
   EXPECT_EQ(r.status, 0) << r.output;
   const result missing = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("no-such-folder"));
-  EXPECT_EQ(missing.status, 2) << missing.output;
-  EXPECT_TRUE(missing.has("<thrust/of_a_test.h>")) << missing.output;
-  EXPECT_TRUE(missing.has("CUDA toolkit")) << missing.output;
+  EXPECT_TRUE(ended(missing, 2, {"<thrust/of_a_test.h>", "CUDA toolkit"}));
 }
 
 }  // namespace
