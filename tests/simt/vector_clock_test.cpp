@@ -79,6 +79,8 @@ void expect_as_modelled(const modelled_clock& c, std::mt19937& random) {
     const bool is_before = block < below(c, vector_clock::k_launches_before);
     const uint32_t id = block << simt::k_instance_shift | thread;
     ASSERT_EQ(c.clock.covers(id, epoch), is_before || covers_by_model(c, 0, block, thread, epoch));
+    const uint32_t agent = id | simt::k_agent;  // what its block or warp has done says nothing about it
+    ASSERT_EQ(c.clock.covers(agent, epoch), is_before || epoch < below(c, vector_clock::thread_key(agent)));
     ASSERT_EQ(c.clock.covers_as(vector_clock::k_fenced, id, epoch),
               covers_by_model(c, vector_clock::k_fenced, block, thread, epoch));
   }
