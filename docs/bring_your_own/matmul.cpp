@@ -1,8 +1,8 @@
 // A candidate library in plain C++: the matrix product for the CPU behind the C ABI of abi/candidate.h, in f32.
 //   c++ -std=c++17 -O2 -ffp-contract=off -shared -fPIC -I<warpcheck> matmul.cpp -o libmine.so
 //   warpcheck verify matmul --candidate ./libmine.so --device cpu
-// Sums are in double, more accurate than any mode requires. The library does not state `plan`, so `ieee-bits`, which
-// needs the order of our sums, is not asked.
+// Sums are in double, more accurate than any mode requires. The library does not state `plan`, so `ieee-bits` and
+// `thin-bits`, which need the order of our sums, are not asked.
 #include <cmath>
 #include <cstdint>
 

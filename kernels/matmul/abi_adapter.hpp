@@ -1,7 +1,7 @@
 // The ABI adapter (candidate.h) of matmul. Where a call has no work, or work of no bytes, it allocates its own.
 //
-// Variants are the techniques of matmul_variant; those on tensor cores once for each mode of split operands, whose name
-// they bear, and once for 16-bit inputs. What is published of them is matmul_regions and nothing else.
+// Variants are the techniques of matmul_variant; those that serve modes of split operands once for each, whose name
+// they bear; those on tensor cores once for 16-bit inputs. matmul_regions and nothing else of them is published.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,11 @@ struct matmul_technique {
 constexpr matmul_technique k_matmul_techniques[] = {
     {"matmul_epilogue", matmul_variant::epilogue, matmul_mode::ieee, k_matmul_dtypes},
     {"matmul_vector", matmul_variant::vector, matmul_mode::ieee, WARPCHECK_F32},
+    {"matmul_vector_tf32x3", matmul_variant::vector, matmul_mode::tf32x3, WARPCHECK_F32},
+    {"matmul_vector_bf16x6", matmul_variant::vector, matmul_mode::bf16x6, WARPCHECK_F32},
     {"matmul_small", matmul_variant::small, matmul_mode::ieee, WARPCHECK_F32},
+    {"matmul_small_tf32x3", matmul_variant::small, matmul_mode::tf32x3, WARPCHECK_F32},
+    {"matmul_small_bf16x6", matmul_variant::small, matmul_mode::bf16x6, WARPCHECK_F32},
     {"matmul_wide", matmul_variant::wide, matmul_mode::ieee, WARPCHECK_F32},
     {"matmul_square", matmul_variant::square, matmul_mode::ieee, WARPCHECK_F32},
     {"matmul_warps", matmul_variant::warps, matmul_mode::ieee, WARPCHECK_F16 | WARPCHECK_BF16},

@@ -45,16 +45,18 @@ void check_trans(const char* name, trans t) {
     throw std::invalid_argument(std::string(name) + " is " + std::to_string(static_cast<int>(t)) + ", must be 0 or 1");
 }
 
-// True if a variant may be forced: it is on tensor cores or not as the call is, and `vector` needs a vector.
+// True if a variant may be forced: it is one of the mode's, and `vector` needs a vector.
 template <class T>
 void check_variant(matmul_variant variant, matmul_options options, int64_t m, int64_t n) {
   if (variant == matmul_variant::automatic) return;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
   const matmul_variant first = tensor_cores ? matmul_variant::warps : matmul_variant::vector;
   const matmul_variant last = tensor_cores ? matmul_variant::warpgroups : matmul_variant::square;
-  if (variant < first || variant > last)
-    throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) +
-                                ", must be 0 (automatic) or " + std::to_string(static_cast<int>(first)) + " to " +
+  const bool splits = options.mode == matmul_mode::tf32x3 || options.mode == matmul_mode::bf16x6;
+  const bool is_thin = splits && (variant == matmul_variant::vector || variant == matmul_variant::small);
+  if ((variant < first || variant > last) && !is_thin)
+    throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) + ", must be 0 (automatic)" +
+                                (splits ? ", 2, 3" : "") + " or " + std::to_string(static_cast<int>(first)) + " to " +
                                 std::to_string(static_cast<int>(last)) + " for these types and this mode");
   if (variant == matmul_variant::vector && m > 1 && n > 1)
     throw std::invalid_argument("variant is 2 (vector), must be another where m = " + std::to_string(m) +
@@ -125,7 +127,7 @@ void launch_tiles(const matmul_task<float, float>& t) {
 
 // The product of a matrix and a vector; n = 1, or m = 1. Returns true if the slices are added already: one block has
 // all slices of an element if shared memory has room for them.
-bool launch_vector(const matmul_task<float, float>& t) {
+bool launch_vector(const matmul_task<float, float>& t, bool promotes) {
   using shape = matmul_vector_shape;
   const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;
   const float* const matrix = is_row ? t.b : t.a;
@@ -147,6 +149,7 @@ bool launch_vector(const matmul_task<float, float>& t) {
                                       t.slices.count,
                                       t.slices.length,
                                       is_row,
+                                      promotes,
                                       groups > 1 ? t.partials() : none,
                                       t.epilogue};
   const simt::launch_config config{checked_blocks(ceil_div(outer, shape::k_outer), groups, 1),
@@ -288,7 +291,7 @@ matmul_variant multiply_panels(matmul_variant variant, const matmul_task<typenam
 template <class T, class TC>
 matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T, TC>& t) {
   bool is_added = t.slices.count == 1;
-  if (matmul_on_tensor_cores<T>({mode, false})) {
+  if (!matmul_multiplies_in_f32(variant)) {
     if (t.space.flag_words > 0) {
       auto* const words = reinterpret_cast<unsigned*>(t.work + t.space.flags);
       t.epilogue.flags = {words, words + 1, words + 1 + t.m};
@@ -297,9 +300,9 @@ matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T,
         mode, [&](auto arithmetic) { return multiply_panels<decltype(arithmetic)>(variant, t); });
   } else if constexpr (std::is_same_v<T, float>) {
     if (variant == matmul_variant::vector)
-      is_added = launch_vector(t);
+      is_added = launch_vector(t, mode != matmul_mode::ieee);
     else
-      matmul_with_shape(variant, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
+      matmul_with_shape(variant, mode, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
   }
   if (!is_added) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
   if constexpr (std::is_same_v<T, float>)

@@ -34,6 +34,8 @@
 //                the products b2 b2, b3 b1, b1 b3, b2 b1, b1 b2, b1 b1 of each 16 along k as above.
 //   f32, tf32x3  x = hi + lo, hi the tf32 nearest to x (towards zero from 2^128 - 2^116 on) and lo the nearest to what
 //                is left, ties away from zero; lo hi, hi lo, hi hi of each 8 along k.
+//                Both, where matmul_regions has a variant in f32: chains of FMAs for each 64 along k, each from +0,
+//                added from +0 in ascending order.
 //   f32, tf32x1  hi hi of each 8 along k: operands of 11 bits. bf16x1: b1 b1 of each 16, operands of 8 bits. For
 //                callers that ask for less (kernels/gru/gru.hpp); the ABI adapter offers neither.
 //
@@ -99,7 +101,8 @@ template <class T, class TC>
 matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t k);
 
 // epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B)
-// in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. On tensor cores, from
+// in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. Modes that split have the
+// first two of these for thin products: packing the matrix would take longer. On tensor cores, from
 // panels in the workspace: 64 x 64 by single warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and
 // 128 x 256 by two, which read 16-bit operands where they lie if these are aligned: base and rows to 16 bytes, extents
 // up to 2^30. GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits of all
@@ -116,8 +119,8 @@ template <class T, class TC>
 std::vector<matmul_region> matmul_regions(matmul_options options);
 
 // The same with a forced variant (one of the mode's, not epilogue; vector if m or n is 1); returns the variant that
-// ran, or automatic if nothing happened. The plan, and with it the bits, stay the same. k = 0 and alpha = 0 have no
-// other variant.
+// ran, or automatic if nothing happened. The plan stays the same, and with it the bits of the variants on tensor cores
+// and those of the others. k = 0 and alpha = 0 have no other variant.
 template <class T, class TC>
 matmul_variant matmul_with(matmul_variant variant, trans ta, trans tb, int64_t m, int64_t n, int64_t k, float alpha,
                            const T* a, int64_t lda, const T* b, int64_t ldb, float beta, TC* c, int64_t ldc,

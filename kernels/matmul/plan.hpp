@@ -23,10 +23,12 @@ inline namespace SIMT_DEVICE_NS {
 using matmul_small_shape = matmul_shape<2, 2, 1, 2, 32, 8, 3, 4>;
 using matmul_wide_shape = matmul_shape<1, 4, 2, 2, 32, 8, 2, 3>;
 using matmul_square_shape = matmul_shape<2, 2, 2, 4, 32, 8, 2, 2>;
+using matmul_thin_shape = matmul_shape<2, 2, 1, 2, 32, 8, 3, 4, true>;  // of small, in modes that split
 
 // Calls run(shape type) for a variant of f32 that has one.
 template <class Run>
-auto matmul_with_shape(matmul_variant variant, Run&& run) {
+auto matmul_with_shape(matmul_variant variant, matmul_mode mode, Run&& run) {
+  if (mode != matmul_mode::ieee) return run(matmul_thin_shape{});
   switch (variant) {
     case matmul_variant::small: return run(matmul_small_shape{});
     case matmul_variant::wide: return run(matmul_wide_shape{});
@@ -55,10 +57,13 @@ auto matmul_with_arithmetic(matmul_mode mode, Run&& run) {
   }
 }
 
+// True if the mode multiplies in tensor cores, except for the products whose variant multiplies in f32.
 template <class T>
 constexpr bool matmul_on_tensor_cores(matmul_options options) {
   return !std::is_same_v<T, float> || options.mode != matmul_mode::ieee;
 }
+
+constexpr bool matmul_multiplies_in_f32(matmul_variant variant) { return variant < matmul_variant::warps; }
 
 constexpr matmul_region k_matmul_regions[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
@@ -78,6 +83,21 @@ constexpr matmul_region k_matmul_regions_of_rows_alone[] = {
     {matmul_variant::vector, {1, -1}, {1, 1}, {1, -1}},
     {matmul_variant::small, {1, -1}, {2, 64}, {1, -1}},
     {matmul_variant::wide, {1, -1}, {65, -1}, {1, -1}},
+};
+// A long and thin product takes as long as packing its matrix alone, so it is made of FMAs in f32.
+constexpr matmul_region k_matmul_split_regions[] = {
+    {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
+    {matmul_variant::vector, {1, 1}, {1, -1}, {1, -1}},
+    {matmul_variant::vector, {2, -1}, {1, 1}, {1, -1}},
+    {matmul_variant::small, {2, 64}, {769, -1}, {1, -1}},
+    {matmul_variant::small, {769, -1}, {2, 64}, {1, -1}},
+    {matmul_variant::warps, {2, 64}, {2, 768}, {1, -1}},
+    {matmul_variant::warps, {65, 128}, {2, -1}, {1, -1}},
+    {matmul_variant::warps, {129, 768}, {2, 128}, {1, -1}},
+    {matmul_variant::warps, {769, -1}, {65, 128}, {1, -1}},
+    {matmul_variant::warps, {129, 512}, {129, 512}, {1, -1}},
+    {matmul_variant::warpgroups, {129, 512}, {513, -1}, {1, -1}},
+    {matmul_variant::warpgroups, {513, -1}, {129, -1}, {1, -1}},
 };
 constexpr matmul_region k_matmul_tensor_regions[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
@@ -108,7 +128,9 @@ std::vector<matmul_region> matmul_regions_of(matmul_options options) {
   if (!matmul_on_tensor_cores<T>(options))
     return options.rows_alone ? all(k_matmul_regions_of_rows_alone) : all(k_matmul_regions);
   if (options.rows_alone) return all(k_matmul_tensor_regions_of_rows_alone);
-  return std::is_same_v<T, float> ? all(k_matmul_tensor_regions) : all(k_matmul_16_bit_regions);
+  if (!std::is_same_v<T, float>) return all(k_matmul_16_bit_regions);
+  const bool splits = options.mode == matmul_mode::tf32x3 || options.mode == matmul_mode::bf16x6;
+  return splits && !options.unsplit ? all(k_matmul_split_regions) : all(k_matmul_tensor_regions);
 }
 
 // For m, n >= 1.
@@ -181,12 +203,13 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
 }
 
 // The cut for a matrix times a vector, with `outer` sums: as many slices as a block adds itself, if that makes blocks
-// for half of the multiprocessors, which are enough to keep the memory busy; otherwise slices of several blocks.
-inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k) {
+// for half of the multiprocessors, which are enough to keep the memory busy; otherwise slices of several blocks. They
+// are multiples of `step`.
+inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k, int64_t step) {
   using shape = matmul_vector_shape;
   const int64_t blocks = ceil_div(k_planned_sms / 2, ceil_div(outer, shape::k_outer));
   const int64_t count = std::min(k_most_slices, shape::k_warps * blocks);
-  const int64_t length = std::max(k_least_slice, ceil_div(ceil_div(k, count), shape::k_depth) * shape::k_depth);
+  const int64_t length = std::max(k_least_slice, ceil_div(ceil_div(k, count), step) * step);
   return length < k ? matmul_slices{ceil_div(k, length), length} : matmul_slices{1, k};
 }
 
@@ -198,12 +221,13 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
   const int64_t rows = options.rows_alone ? k_rows_planned_alone : m;
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
   const matmul_variant variant = matmul_variant_of<T>(options, m, n, k);
-  if (variant == matmul_variant::vector) return matmul_vector_slices(n == 1 ? rows : n, k);
-  if (!tensor_cores)
-    return matmul_with_shape(variant, [&](auto shape) {
+  if (variant == matmul_variant::vector)
+    return matmul_vector_slices(n == 1 ? rows : n, k, tensor_cores ? k_matmul_promotion : matmul_vector_shape::k_depth);
+  if (matmul_multiplies_in_f32(variant))
+    return matmul_with_shape(variant, options.mode, [&](auto shape) {
       using shape_type = decltype(shape);
       return matmul_best_slices(rows, n, k, ceil_div(rows, shape_type::k_m), ceil_div(n, shape_type::k_n),
-                                shape_type::k_depth, matmul_fma_clocks<shape_type>);
+                                tensor_cores ? k_matmul_promotion : shape_type::k_depth, matmul_fma_clocks<shape_type>);
     });
   const bool large = variant == matmul_variant::warpgroups;
   const int64_t part_products = matmul_with_arithmetic<T>(options.mode, [](auto arithmetic) -> int64_t {

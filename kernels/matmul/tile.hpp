@@ -1,7 +1,8 @@
 // The product by tiles in shared memory: a block computes a tile of C for a slice of k. Each thread keeps its sums in
 // registers and reads vectors of four from shared memory, free of bank conflicts: in each step along k, a thread of 8 x
 // 16 sums reads 6 vectors for 128 FMAs, one of 8 x 8 reads 4 for 64, one of 4 x 8 reads 3 for 32. Stages of `Depth`
-// steps are copied ahead while others are used; one barrier a stage.
+// steps are copied ahead while others are used; one barrier a stage. Shapes that promote add their sums to a second set
+// of registers every k_matmul_promotion products.
 #pragma once
 
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "kernels/matmul/copies.hpp"
 #include "kernels/matmul/epilogue.hpp"
+#include "kernels/matmul/parts.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck {
@@ -16,11 +18,14 @@ inline namespace SIMT_DEVICE_NS {
 
 // WarpsM x WarpsN warps of 8 x 4 lanes, each with GroupsM x GroupsN groups of 4 x 4 elements. Unroll: steps along k in
 // a row of instructions, which should fit the instruction cache. Blocks: how many should fit on a multiprocessor.
-template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Unroll, int Stages, int Blocks>
+template <int WarpsM, int WarpsN, int GroupsM, int GroupsN, int Depth, int Unroll, int Stages, int Blocks,
+          bool Promotes = false>
 struct matmul_shape {
+  static constexpr bool k_promotes = Promotes;
   static constexpr int k_warps_n = WarpsN, k_groups_m = GroupsM, k_groups_n = GroupsN;
   static constexpr int k_depth = Depth, k_unroll = Unroll, k_stages = Stages, k_blocks = Blocks;
   static_assert(Depth % Unroll == 0 && Unroll % 2 == 0, "a stage is whole rows of instructions, these two fragments");
+  static_assert(k_matmul_promotion % Depth == 0, "a chain is whole stages");
   static constexpr int k_threads = 32 * WarpsM * WarpsN;
   static constexpr int k_lanes_m = 8, k_lanes_n = 4;
   static constexpr int k_warp_m = 4 * k_lanes_m * GroupsM, k_warp_n = 4 * k_lanes_n * GroupsN;
@@ -94,6 +99,39 @@ __device__ inline bool matmul_has_flags(const matmul_flags& flags, int64_t row, 
   return __syncthreads_or(static_cast<int>(mine)) != 0;
 }
 
+// What a thread's sums are added to when a chain ends, in shapes that promote; otherwise nothing.
+template <class Shape>
+class matmul_promoted_sums {
+ public:
+  using sums = float[4 * Shape::k_groups_m][4 * Shape::k_groups_n];
+
+  // Called after each whole stage.
+  __device__ void end_stage(sums& sum) {
+    chain_ += Shape::k_depth;
+    if (Shape::k_promotes && chain_ == k_matmul_promotion) promote(sum), chain_ = 0;
+  }
+  // Turns the last chain into the whole sum.
+  __device__ void finish(sums& sum) {
+    if (!Shape::k_promotes) return;
+    promote(sum);
+#pragma unroll
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i)
+#pragma unroll
+      for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = promoted_[i][j];
+  }
+
+ private:
+  __device__ void promote(sums& sum) {
+#pragma unroll
+    for (int i = 0; i < 4 * Shape::k_groups_m; ++i)
+#pragma unroll
+      for (int j = 0; j < 4 * Shape::k_groups_n; ++j) promoted_[i][j] += sum[i][j], sum[i][j] = 0.0f;
+  }
+
+  sums promoted_ = {};
+  int chain_ = 0;
+};
+
 // Multiplies the stages that copy_next copies, `left` steps along k, into a thread's sums.
 template <class Shape, class Copy>
 __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int64_t left, int own_m, int own_n,
@@ -109,6 +147,7 @@ __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int6
       for (int j = 0; j < 4 * Shape::k_groups_n; ++j) sum[i][j] = fmaf(f.a[i], f.b[j], sum[i][j]);
   };
 
+  matmul_promoted_sums<Shape> promoted;
   for (int s = 0; s < k_stages; ++s) copy_next();
   simt::cp_async_wait<k_stages - 1>();
   __syncthreads();
@@ -138,12 +177,14 @@ __device__ __forceinline__ void matmul_multiply_stages(const float* shared, int6
         multiply(f[l % 2]);
       }
     }
+    promoted.end_stage(sum);
   }
 #pragma unroll 1
   for (int l = 0; l < left; ++l) {
     f[0].load(as + l * k_a_pitch, bs + l * k_b_pitch);
     multiply(f[0]);
   }
+  promoted.finish(sum);
 }
 
 // A block's tile of C, and the part of it that exists.

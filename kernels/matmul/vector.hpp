@@ -1,7 +1,8 @@
 // Matrix times vector: C is a row or a column. A warp makes a slice's sums for 32 of its elements; its lanes' chains
 // run along k side by side, whatever the layout. Chunks of 32 x 32 of the matrix come through the warp's own ring in
 // shared memory, which turns rows along k into columns. A block's warps take neighbouring slices of the same elements;
-// if one block has all slices, it adds them itself.
+// if one block has all slices, it adds them itself. In modes that split operands chains are short, so that their errors
+// lie within the mode's bound.
 // Cost: the matrix is read once, 8 KiB of it in flight for each warp; no barrier but the warp's, one a chunk.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/matmul/epilogue.hpp"
+#include "kernels/matmul/parts.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck {
@@ -25,6 +27,7 @@ struct matmul_vector_shape {
   static constexpr int k_stage_words = k_outer * k_pitch + k_depth;  // and the vector's part
   static constexpr int k_ring_words = k_stages * k_stage_words;
   static_assert(k_outer == 32 && k_depth == 32, "a lane for each element of a line");
+  static_assert(k_matmul_promotion % k_depth == 0, "a chain is whole chunks");
 
   static constexpr size_t shared_bytes(int warps) { return sizeof(float) * static_cast<size_t>(warps) * k_ring_words; }
 };
@@ -38,7 +41,8 @@ struct matmul_vector_product {
   const float* vector;
   int64_t vector_stride;
   int64_t outer, k, slices, length;
-  bool is_row;  // C is a row
+  bool is_row;    // C is a row
+  bool promotes;  // chains end after k_matmul_promotion products
   matmul_partials partials;
   matmul_epilogue<float> epilogue;
 };
@@ -62,8 +66,8 @@ class matmul_vector_walk {
   __device__ float sum(int64_t count) {
     constexpr int k_stages = shape::k_stages;
     for (int s = 0; s + 1 < k_stages; ++s) copy_next();
-    float sum = 0.0f;
-    int use_stage = 0;
+    float sum = 0.0f, promoted = 0.0f;
+    int use_stage = 0, chain = 0;
     for (int64_t left = count; left > 0; left -= shape::k_depth) {
       simt::cp_async_wait<k_stages - 2>();
       __syncwarp();  // all lanes' copies of this chunk are there, and nobody reads the one before any more
@@ -72,8 +76,10 @@ class matmul_vector_walk {
       if (lane_ < elements_)
         sum = multiply(stage, left < shape::k_depth ? static_cast<int>(left) : shape::k_depth, sum);
       use_stage = use_stage + 1 == k_stages ? 0 : use_stage + 1;
+      chain += shape::k_depth;
+      if (p_.promotes && chain == k_matmul_promotion) promoted += sum, sum = 0.0f, chain = 0;
     }
-    return sum;
+    return p_.promotes ? promoted + sum : sum;
   }
 
  private:

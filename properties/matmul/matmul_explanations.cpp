@@ -131,7 +131,7 @@ explained_call explain_matmul(const observed_call& call) {
   }
   if (p.is_ieee() && !p.sigmoid)
     t.numbers += fmt::format(" In the plan's order of additions, f32 gives {}.",
-                             digits(static_cast<double>(reference::ieee_value(setting, e.operands()))));
+                             digits(static_cast<double>(reference::chained_value(setting, e.operands()))));
   t.steps = reference::matmul_steps(setting, e.operands(),
                                     s.actual.empty() ? std::nan("") : s.actual[static_cast<size_t>(j)]);
   return s;

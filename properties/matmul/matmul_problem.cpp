@@ -335,7 +335,7 @@ void judge_bits(trial& t, const matmul_problem& p, const host_tensor& c) {
   require_size(t, p, c);
   const reference::matmul_setting setting = p.setting();
   for_each_element(p, [&](int64_t i, int64_t j, const reference::matmul_operands& o) {
-    const auto expected = static_cast<double>(reference::ieee_value(setting, o));
+    const auto expected = static_cast<double>(reference::chained_value(setting, o));
     t.judge("c", i, j, o.c, c.value(i, j), reference::judge_fixed(dtype::f32, c.value(i, j), expected));
   });
 }

@@ -85,8 +85,8 @@ void for_each_element(const matmul_problem& p,
 void judge_bound(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
 // Runs the case and judges every element against its bound.
 void check_product(engine::trial& t);
-// For ieee without a sigmoid: compares with the bits that the plan fixes. Only our order of additions gives them, so
-// one property requires them, and the others accept any order.
+// For chains of FMAs without a sigmoid: compares with the bits that the plan fixes. Only our order of additions gives
+// them, so two properties require them, and the others accept any order.
 void judge_bits(engine::trial& t, const matmul_problem& p, const engine::host_tensor& c);
 // Every element against a value that it has to have; a zero's sign is open.
 void judge_value(engine::trial& t, const engine::host_tensor& c, int64_t row, int64_t col, double expected);

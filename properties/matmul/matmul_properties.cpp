@@ -37,6 +37,33 @@ trial_case ieee_case(const target& t, draw& d) {
   return c;
 }
 
+// A row or a column of C, or forced tiles. On the emulated device a block adds all slices of so many elements alone,
+// and a slice is several chains.
+trial_case thin_case(const target& t, draw& d) {
+  const std::vector<product_mode> modes = modes_of(t);
+  const std::string mode(
+      name_of(modes[modes.size() == 1 ? 0 : 1 + static_cast<size_t>(d.index() / 2) % (modes.size() - 1)]));
+  const std::string tiles = "matmul_small_" + mode;
+  const bool has_tiles =
+      std::any_of(t.variants.begin(), t.variants.end(), [&](const auto& v) { return v.name == tiles; });
+  product_sizes of{d.between(2, 70), d.between(2, 30),
+                   d.one_of({int64_t{33}, int64_t{64}, int64_t{65}, int64_t{129}, int64_t{192}})};
+  const bool is_tiled = has_tiles && d.index() % 2 == 0;
+  if (!is_tiled) {
+    const bool is_long = d.index() % 8 == 1;
+    (d.chance(50) ? of.m : of.n) = 1;
+    (of.m == 1 ? of.n : of.m) = is_long ? 2081 : d.between(1, 70);
+    if (is_long) of.k = 520;
+  }
+  trial_case c = drawn_product(t, d, of, operands::any);
+  set_knob(c, "mode", mode);
+  if (is_tiled) set_knob(c, "variant", tiles);
+  draw_scalars(d, c, layers::linear);
+  draw_product_layout(d, c);
+  run_once(c);
+  return c;
+}
+
 void check_bits(trial& t) {
   const matmul_problem p(t.the_case());
   judge_bits(t, p, t.run().at("c"));
@@ -354,11 +381,15 @@ const property_registration registration([] {
   layer.holds = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
   property bits = matmul_property("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", f32,
                                   ieee_case, check_bits);
-  bits.needs_our_plan = true;
+  property thin_bits =
+      matmul_property("thin-bits", "thin products of a mode that splits are chains of 64 FMAs to the bit", f32,
+                      thin_case, check_bits, 25);
+  bits.needs_our_plan = thin_bits.needs_our_plan = true;
   return std::vector<property>{
       matmul_property("within-error-bound", "every element lies within its own bound, in every mode and type", every,
                       any_case, check_product),
       std::move(bits),
+      std::move(thin_bits),
       matmul_property("integer-exact", "products of integers that the mode holds are exact", every, integer_case,
                       check_integers, 50),
       polynomial_identity(matmul_property("usual", "", every, exact_product, check_exact_product, 30), 2),

@@ -199,16 +199,26 @@ std::string matmul_element::expected_text() const {
   return evaluate<mp50>(0).exact.value.str(20);
 }
 
-float ieee_value(const matmul_setting& setting, const matmul_operands& operands) {
+float chained_value(const matmul_setting& setting, const matmul_operands& operands) {
   const auto alpha = static_cast<float>(setting.alpha), beta = static_cast<float>(setting.beta);
   const auto k = static_cast<int64_t>(alpha == 0 ? 0 : operands.a.size());
+  const bool chained = !on_tensor_cores(setting.arithmetic);
+  const auto chain = [&](int64_t begin, int64_t end) {
+    float sum = 0;
+    for (int64_t l = begin; l < end; ++l)
+      sum = std::fmaf(static_cast<float>(operands.a[l]), static_cast<float>(operands.b[l]), sum);
+    return sum;
+  };
+  const auto promoted = [&](int64_t begin, int64_t end) {
+    float sum = 0;
+    for (int64_t l = begin; l < end; l += setting.promotion) sum += chain(l, std::min(end, l + setting.promotion));
+    return sum;
+  };
   float sum = 0;
   for (int64_t slice = 0; slice < setting.slices.count; ++slice) {
     const int64_t begin = slice * setting.slices.length, end = std::min(k, begin + setting.slices.length);
-    float chain = 0;
-    for (int64_t l = begin; l < end; ++l)
-      chain = std::fmaf(static_cast<float>(operands.a[l]), static_cast<float>(operands.b[l]), chain);
-    sum = slice == 0 ? chain : sum + chain;
+    const float of_slice = chained ? chain(begin, end) : promoted(begin, end);
+    sum = slice == 0 ? of_slice : sum + of_slice;
   }
   float v = alpha * sum;
   if (beta != 0) v = std::fmaf(beta, static_cast<float>(operands.c), v);

@@ -22,7 +22,7 @@ struct matmul_setting {
   dot_arithmetic arithmetic = dot_arithmetic::ieee;
   dtype output = dtype::f32;
   dot_slices slices;
-  int64_t promotion = k_promotion;  // of the tensor-core arithmetics
+  int64_t promotion = k_promotion;  // of all but ieee
   bool halves = false;              // dot_bound.hpp
   double alpha = 1, beta = 0;       // f32 values
   bool has_bias = false;
@@ -79,8 +79,9 @@ class matmul_element {
 };
 
 // v of arithmetic ieee, bit for bit, without the sigmoid: a chain of FMAs for each slice, from +0 and in ascending
-// order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. The payload of
-// a NaN is unspecified. Any scalars are allowed.
-float ieee_value(const matmul_setting& setting, const matmul_operands& operands);
+// order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. In another
+// arithmetic what a kernel gets that multiplies in f32: a slice is the sum from +0 of a chain for each `promotion`
+// products. The payload of a NaN is unspecified. Any scalars are allowed.
+float chained_value(const matmul_setting& setting, const matmul_operands& operands);
 
 }  // namespace warpcheck::reference

@@ -105,7 +105,7 @@ std::vector<bound_term> matmul_bound_terms(const matmul_setting& s, const matmul
 std::vector<model_step> matmul_steps(const matmul_setting& s, const matmul_operands& o, double actual) {
   const double c = s.beta == 0 ? 0 : s.beta * o.c, bias = s.has_bias ? o.bias : 0, v = before_sigmoid(s, actual);
   double exact = sums_of(s, o).value;
-  auto plain = static_cast<double>(ieee_value({.slices = {1, static_cast<int64_t>(o.a.size())}}, {o.a, o.b}));
+  auto plain = static_cast<double>(chained_value({.slices = {1, static_cast<int64_t>(o.a.size())}}, {o.a, o.b}));
   std::vector<model_step> steps = {{"sum of the products", exact, plain, (v - c - bias) / s.alpha}};
   const auto next = [&](bool is_taken, const char* what, double by_hand, double exactly, double implied) {
     plain = single(by_hand);

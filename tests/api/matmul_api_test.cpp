@@ -182,7 +182,9 @@ TEST(matmul_api, mistakes_are_refused_in_a_sentence) {
   };
   EXPECT_EQ(forced(matmul_mode::ieee, matmul_variant::warps),
             "variant is 6, must be 0 (automatic) or 2 to 5 for these types and this mode");
-  EXPECT_EQ(forced(matmul_mode::tf32x3, matmul_variant::small),
+  EXPECT_EQ(forced(matmul_mode::tf32x3, matmul_variant::wide),
+            "variant is 4, must be 0 (automatic), 2, 3 or 6 to 8 for these types and this mode");
+  EXPECT_EQ(forced(matmul_mode::tf32x1, matmul_variant::small),
             "variant is 3, must be 0 (automatic) or 6 to 8 for these types and this mode");
   EXPECT_EQ(refusal_of([] {
               matmul_work_bytes<simt::f16, float>({matmul_mode::tf32x3, false}, 4, 5, 6);
