@@ -34,17 +34,8 @@ void report_failure() {
   current = nullptr;
 }
 
-[[noreturn]] void fiber_main() noexcept {
-  fiber_entered(current->flow, device.main);
-  device.run_thread(device.arguments);
-  thread& self = *current;
-  thread_exited(self);
-  leave_thread();
-}
-
 void start_thread(block_state& b, uint32_t linear, uint3 index) {
   thread& t = b.threads[linear];
-  if (t.flow.stack == nullptr) t.flow.stack = new_stack();
   t.home = &b;
   t.index = index;
   t.linear = linear;
@@ -63,7 +54,6 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.site = {};
   t.asks_at = nullptr;
   hb_thread_starts(t);
-  prepare_fiber(t.flow, fiber_main, linear);
   make_runnable(t);
 }
 
@@ -195,6 +185,7 @@ void run_blocks() {
     last = next;
     ++device.stream->switches;
     current = &thread_of(next);
+    begin_flow(*current);
     switch_fiber(device.main, current->flow, false);
     current = nullptr;
     if (device.cause.kind != nullptr) return report_failure();
@@ -210,7 +201,8 @@ void end_launch() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
     block_state& b = *device.blocks[slot];
     if (device.failed && b.active)
-      for (uint32_t i = 0; i < device.threads; ++i) reset_stack(b.threads[i].flow);
+      for (uint32_t i = 0; i < device.threads; ++i)
+        if (b.threads[i].flow.stack != nullptr) free_stack(b.threads[i].flow, true);
     b.active = false;
     if (b.arena != nullptr) close_shared(b);
     b.arena = nullptr;
@@ -265,6 +257,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.cause = {};
   device.main = {};
   device.by_resident.assign(device.slots * device.padded, nullptr);
+  reserve_stacks();
   while (device.blocks.size() < device.slots) {
     device.blocks.push_back(std::make_unique<block_state>());
     device.blocks.back()->slot = static_cast<uint32_t>(device.blocks.size() - 1);

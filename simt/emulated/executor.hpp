@@ -119,7 +119,7 @@ struct named_barrier_state {
 
 // A switch and a barrier touch the first line of the cache, a collective also the second.
 struct alignas(64) thread {
-  fiber flow;
+  fiber flow;  // without a stack until the thread begins, and after its end
   block_state* home = nullptr;
   std::unique_ptr<thread_clock> knows;  // race flavour
   uint3 index{};
@@ -385,8 +385,8 @@ void give_way();
 void atomic_done(bool changed, const void* p, bool waits = true);
 // A spin: lets other threads run, because the calling thread may wait for them.
 void yield_to_others(const call_site& site);
-// The running thread ended; never returns.
-[[noreturn]] void leave_thread();
+// Gives a thread that is about to run for the first time a flow.
+void begin_flow(thread& t);
 enum class turn : uint8_t { may_continue, blocks, spins };
 // Returns the thread that runs after `last` (k_nobody at the start); k_nobody if no thread can run.
 uint32_t pick(uint32_t last, turn t);

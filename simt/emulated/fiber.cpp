@@ -1,8 +1,10 @@
 #include "simt/emulated/fiber.hpp"
 
-#include <sys/mman.h>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "simt/error.hpp"
+#include "simt/emulated/region.hpp"
 
 #ifdef SIMT_PORTABLE_SWITCH
 #include <boost/context/detail/fcontext.hpp>
@@ -14,7 +16,10 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-constexpr size_t k_stacks_per_chunk = 1024;
+constexpr size_t k_most_stacks = k_max_slots * 1024;
+char* stacks = nullptr;
+std::vector<uint64_t> free_stacks;  // a bit for each, as far as any was taken
+size_t lowest_free = 0;             // the words before this one have none
 
 #ifdef SIMT_PORTABLE_SWITCH
 
@@ -83,39 +88,36 @@ void* raw_make(char* top, size_t, void (*entry)()) {
 
 }  // namespace
 
-char* new_stack() {
-  // One mapping per chunk, with a guard page below: one for each stack would meet the system's limit on mappings before
-  // 64 x 1024 threads.
-  static char* chunk = nullptr;
-  static size_t left = 0;
-  if (left == 0) {
-    void* p = mmap(nullptr, k_page_bytes + k_stacks_per_chunk * k_stack_bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED || mprotect(p, k_page_bytes, PROT_NONE) != 0)
-      throw device_error("the address space for the stacks of emulated threads is used up");
-    chunk = static_cast<char*>(p) + k_page_bytes;
-    left = k_stacks_per_chunk;
-  }
-  char* stack = chunk;
-  chunk += k_stack_bytes;
-  --left;
-  return stack;
+void reserve_stacks() {
+  if (stacks == nullptr) stacks = static_cast<char*>(reserve(k_most_stacks * k_stack_bytes, k_page_bytes));
 }
 
-void reset_stack([[maybe_unused]] fiber& f) {
-#ifdef SIMT_FLAVOUR_ASAN
-  __asan_unpoison_memory_region(f.stack, k_stack_bytes);
-#endif
-}
-
-void prepare_fiber(fiber& f, void (*entry)(), unsigned colour) {
-  const size_t usable = k_stack_bytes - ((colour * 832u) & 4032u);  // 832 = 13 lines: spreads over the 64 sets of L1
+void prepare_fiber(fiber& f, void (*entry)()) {
+  // The lowest that is free, so that the stacks of neighbours are neighbours.
+  while (lowest_free < free_stacks.size() && free_stacks[lowest_free] == 0) ++lowest_free;
+  if (lowest_free == free_stacks.size()) free_stacks.push_back(~uint64_t{0});
+  uint64_t& bits = free_stacks[lowest_free];
+  const size_t number = lowest_free * 64 + static_cast<size_t>(__builtin_ctzll(bits));
+  bits &= bits - 1;
+  f.stack = stacks + number * k_stack_bytes;
+  // Tops at equal offsets in a page would fall into the same cache sets: 832 = 13 lines spreads over the 64 sets of L1.
+  const size_t colour = number * 832 & 4032;
+  const size_t usable = k_stack_bytes - colour;
   f.context = raw_make(f.stack + usable, usable, entry);
 #ifdef SIMT_FLAVOUR_ASAN
   f.fake_stack = nullptr;
   f.asan_bottom = f.stack;
   f.asan_size = k_stack_bytes;
 #endif
+}
+
+void free_stack(fiber& f, [[maybe_unused]] bool abandoned) {
+#ifdef SIMT_FLAVOUR_ASAN
+  if (abandoned) __asan_unpoison_memory_region(f.stack, k_stack_bytes);
+#endif
+  const auto number = static_cast<size_t>(std::exchange(f.stack, nullptr) - stacks) / k_stack_bytes;
+  free_stacks[number / 64] |= uint64_t{1} << number % 64;
+  lowest_free = std::min(lowest_free, number / 64);
 }
 
 void switch_fiber(fiber& from, fiber& to, [[maybe_unused]] bool finished) {

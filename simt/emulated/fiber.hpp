@@ -30,22 +30,21 @@ struct fiber {
 #endif
 };
 
-// Makes f start at entry() when switched to. `colour` shifts the stack's top by cache lines: tops at equal page offsets
-// would fall into the same cache sets.
-void prepare_fiber(fiber& f, void (*entry)(), unsigned colour);
+// Before the first fiber: throws device_error where there is no address space for stacks.
+void reserve_stacks();
+// Makes f start at entry() when switched to, on a stack of its own.
+void prepare_fiber(fiber& f, void (*entry)());
 // Suspends `from` and resumes `to`. A `from` that is `finished` never runs again.
 void switch_fiber(fiber& from, fiber& to, bool finished);
 // The first statement of every entry().
 void fiber_entered(fiber& self, fiber& main);
-// A stack of k_stack_bytes, never returned: the number of stacks is the largest number of threads ever resident.
-char* new_stack();
+// Takes the stack off a fiber that has finished, or that is `abandoned` half-way. Another fiber may start on it.
+void free_stack(fiber& f, bool abandoned);
 // True if the calling fiber has used up its stack, except for the part that the executor may need.
 inline bool stack_used_up(const fiber& f) {
   constexpr std::ptrdiff_t k_reserve = 8192;
   return static_cast<const char*>(__builtin_frame_address(0)) - f.stack < k_reserve;
 }
-// Marks a stack whose fiber was abandoned half-way as clean again.
-void reset_stack(fiber& f);
 
 }  // namespace emu
 }  // namespace simt

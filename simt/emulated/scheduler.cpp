@@ -135,6 +135,7 @@ __attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
     for (int line = 0; line < 2; ++line) __builtin_prefetch(state + line * 64, 1);
   }
   if (soon >= device.by_resident.size() || device.by_resident[soon] == nullptr) return;
+  if (device.by_resident[soon]->flow.stack == nullptr) return;
   const char* context = static_cast<const char*>(device.by_resident[soon]->flow.context);
   for (int line = 0; line < k_prefetched_lines; ++line) __builtin_prefetch(context + line * 64);
 }
@@ -143,12 +144,38 @@ void run(thread& next) {
   prefetch_after(next.resident);
   thread& self = *current;
   ++device.stream->switches;
+  begin_flow(next);
   current = &next;
   switch_fiber(self.flow, next.flow, false);
 }
 
 void run_unless_self(uint32_t next) {
   if (next != current->resident) run(thread_of(next));
+}
+
+// The running thread has ended: the next one becomes the running thread. It begins on the same stack if it has none.
+void leave_thread() {
+  thread& self = *current;
+  device.idle_yields = 0;
+  device.last_step = device.stream->steps + device.stream->step_limit;  // somebody gets on
+  const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
+  ++device.stream->switches;
+  current = next == k_nobody ? nullptr : &thread_of(next);
+  if (current != nullptr && current->flow.stack == nullptr) {
+    current->flow = std::exchange(self.flow, {});
+    return;
+  }
+  free_stack(self.flow, false);  // no other fiber can start on it before the switch
+  switch_fiber(self.flow, current == nullptr ? device.main : current->flow, true);
+}
+
+[[noreturn]] void run_threads() noexcept {
+  fiber_entered(current->flow, device.main);
+  for (;;) {
+    device.run_thread(device.arguments);
+    thread_exited(*current);
+    leave_thread();
+  }
 }
 
 }  // namespace
@@ -307,19 +334,8 @@ void give_way() {
   run_unless_self(pick(self.resident, turn::spins));
 }
 
-void leave_thread() {
-  thread& self = *current;
-  device.idle_yields = 0;
-  device.last_step = device.stream->steps + device.stream->step_limit;  // somebody gets on
-  const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
-  ++device.stream->switches;
-  if (next == k_nobody) {
-    current = nullptr;
-    switch_fiber(self.flow, device.main, true);
-  }
-  current = &thread_of(next);
-  switch_fiber(self.flow, current->flow, true);
-  __builtin_unreachable();
+void begin_flow(thread& t) {
+  if (t.flow.stack == nullptr) prepare_fiber(t.flow, run_threads);
 }
 
 }  // namespace emu
