@@ -1,6 +1,8 @@
 // Block barriers and warp collectives: the last thread to arrive completes them for all.
 #include "simt/emulated/collectives.hpp"
 
+#include <utility>
+
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
@@ -22,8 +24,8 @@ void release_barrier(block_state& b) {
   b.all = 1;
   hb_block_barrier(b);
   explore_meet(b.slot, 1);
-  for (uint32_t i = 0; i < device.threads; ++i)
-    if (b.threads[i].state == thread_state::at_block_barrier) make_runnable(b.threads[i]);
+  for (uint32_t w = 0; w < device.warps; ++w)
+    make_runnable(&b.threads[w * k_lanes], std::exchange(b.warps[w].at_barrier, 0));
 }
 
 // The lane whose value a shuffle by t reads (CUDA C++ Programming Guide, "Warp Shuffle Functions").
@@ -150,8 +152,8 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
     t.result = shuffles                   ? shuffled(lanes, t, present)
                : op == warp_op::match_any ? matching(lanes, present, t.value)
                                           : common;
-    make_runnable(t);
   }
+  make_runnable(lanes, present);
   w.waiting &= ~present;
   explore_meet(lanes, present);
   if (op == warp_op::sync) hb_warp_sync(b, warp_number, present);
@@ -190,6 +192,7 @@ int block_barrier(int predicate, reduction r, const call_site& site) {
   b.count += predicate != 0;
   self.site = site;
   self.state = thread_state::at_block_barrier;
+  b.warps[self.warp].at_barrier |= 1u << self.lane;
   if (++b.arrived == b.alive) {
     release_barrier(b);
     after_sync();

@@ -78,7 +78,7 @@ void start_block(block_state& b, uint64_t linear) {
   for (uint32_t w = 0; w < device.warps; ++w) {
     const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
     b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
-    b.warps[w].waiting = 0;
+    b.warps[w].waiting = b.warps[w].at_barrier = 0;
   }
   uint32_t linear_thread = 0;
   for (unsigned k = 0; k < device.block.z; ++k)

@@ -49,6 +49,7 @@ inline constexpr bool k_plain_flavour = false;
 inline constexpr unsigned k_lanes = 32;
 inline constexpr uint32_t k_nobody = ~0u;
 
+// What a thread waits for. Barriers of a block and collectives leave it as it is when they let the thread run.
 enum class thread_state : uint8_t {
   runnable,
   at_block_barrier,
@@ -117,35 +118,36 @@ struct named_barrier_state {
   phase_clock known;
 };
 
-// A switch and a barrier touch the first line of the cache, a collective also the second.
+// A switch and a barrier touch the first line of the cache, a collective also the second, and an access in the race
+// flavour.
 struct alignas(64) thread {
   fiber flow;  // without a stack until the thread begins, and after its end
   block_state* home = nullptr;
-  std::unique_ptr<thread_clock> knows;  // race flavour
+  call_site site;
   uint3 index{};
   uint32_t linear = 0;    // in the block
   uint32_t resident = 0;  // position in the run set: slot * padded block size + linear
-  uint32_t clock = 0;     // race flavour: epoch
-  uint32_t id = 0;        // race flavour: block instance and linear index
   uint8_t lane = 0;
   uint8_t warp = 0;
   thread_state state = thread_state::finished;
   uint8_t written = 0;  // race flavour: bytes of its latest access, if that is a write, which may be still to come
   // The collective that the thread waits in, or last was in.
-  warp_op op{};
+  uint64_t value = 0, result = 0;
   unsigned mask = 0, argument = 0;
   int width = 0;
+  warp_op op{};
+  bool has_fenced = false;              // race flavour: since its latest volatile write
+  uint32_t clock = 0;                   // race flavour: epoch
+  uint32_t id = 0;                      // race flavour: block instance and linear index
+  std::unique_ptr<thread_clock> knows;  // race flavour
   // The number of returns of the thread to idle_at since an atomic of it changed memory (a spin), the number of other
   // words that it has read since, and the number after which a later word becomes idle_at.
   uint32_t idle = 0, idle_steps = 0, idle_window = 1;
-  uint32_t accesses = 0;    // since its last atomic, where each is a step
-  bool has_fenced = false;  // race flavour: since its latest volatile write
+  uint32_t accesses = 0;  // since its last atomic, where each is a step
   void is_not_idle() {
     idle = idle_steps = 0;
     idle_window = 1;
   }
-  uint64_t value = 0, result = 0;
-  call_site site;
   const void* idle_at = nullptr;
   const void* waits_for = nullptr;             // an mbarrier
   uint64_t cluster_phase = 0, grid_phase = 0;  // in which it last arrived; phases start at 1
@@ -170,8 +172,9 @@ struct alignas(64) thread {
 };
 
 struct warp_state {
-  uint32_t live = 0;     // lanes that have not exited
-  uint32_t waiting = 0;  // lanes inside a collective
+  uint32_t live = 0;        // lanes that have not exited
+  uint32_t waiting = 0;     // lanes inside a collective
+  uint32_t at_barrier = 0;  // lanes at the block barrier
   uint32_t base = 0;     // race flavour: every lane knows its warp's epochs below this
 };
 
@@ -258,6 +261,14 @@ class thread_set {
     if (counts_ && !contains_known(i)) count(i, 1);
     words_[i >> 6] |= uint64_t{1} << (i & 63);
   }
+  // The members from `from`, a multiple of 32, whose bits are set.
+  void insert_warp(uint32_t from, uint32_t bits) {
+    if (!counts_) {
+      words_[from >> 6] |= uint64_t{bits} << (from & 63);
+      return;
+    }
+    for (; bits; bits &= bits - 1) insert(from + first(bits));
+  }
   void erase(uint32_t i) {
     if (counts_ && contains_known(i)) count(i, -1);
     words_[i >> 6] &= ~(uint64_t{1} << (i & 63));
@@ -269,11 +280,7 @@ class thread_set {
     uint32_t w = from >> 6;
     if (w >= n) w = 0, from = 0;
     if (const uint64_t bits = words_[w] & (~uint64_t{0} << (from & 63))) return w * 64 + first(bits);
-    for (uint32_t i = 0; i < n; ++i) {
-      if (++w == n) w = 0;
-      if (words_[w]) return w * 64 + first(words_[w]);
-    }
-    return k_nobody;
+    return next_after(w);
   }
   // The last member at or before `from`, cyclically.
   uint32_t previous(uint32_t from) const {
@@ -307,6 +314,15 @@ class thread_set {
     in_word_[i >> 6] = static_cast<uint8_t>(in_word_[i >> 6] + change);
     in_group_[i / k_group_members] += static_cast<uint32_t>(change);
     members_ += static_cast<uint32_t>(change);
+  }
+  // The first member of the words after w, cyclically.
+  __attribute__((noinline)) uint32_t next_after(uint32_t w) const {
+    const auto n = static_cast<uint32_t>(words_.size());
+    for (uint32_t i = 0; i < n; ++i) {
+      if (++w == n) w = 0;
+      if (words_[w]) return w * 64 + first(words_[w]);
+    }
+    return k_nobody;
   }
   bool contains_known(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
   static uint32_t first(uint64_t bits) { return static_cast<uint32_t>(__builtin_ctzll(bits)); }
@@ -371,6 +387,7 @@ inline thread& thread_of(uint32_t resident) { return *device.by_resident[residen
 // Scheduler (scheduler.cpp).
 void begin_schedule();
 void make_runnable(thread& t);
+void make_runnable(thread* warp, uint32_t lanes);
 void make_waiting(thread& t);
 // Takes the calling thread off the run set and runs others until it is runnable again.
 void wait_here();

@@ -18,7 +18,7 @@ constexpr uint32_t k_turns_ahead = 2, k_threads_ahead = 6;
 constexpr int k_prefetched_lines = 4;  // of a stack, from its top
 
 // The base orders' choice after thread `last`.
-uint32_t base_choice(strategy base, uint32_t last, turn t) {
+SIMT_INLINE uint32_t base_choice(strategy base, uint32_t last, turn t) {
   if (t == turn::may_continue) return last;
   if (base == strategy::reverse) return device.runnable.previous(last == k_nobody ? k_nobody : last - 1);
   if (last == k_nobody) return device.runnable.next(0);
@@ -208,33 +208,34 @@ void make_runnable(thread& t) {
   if (is_pct()) device.runnable_ranks.insert(device.rank_of[t.resident]);
 }
 
+void make_runnable(thread* warp, uint32_t lanes) {
+  device.runnable.insert_warp(warp->resident & ~(k_lanes - 1), lanes);
+  for (uint32_t m = is_pct() ? lanes : 0; m; m &= m - 1)
+    device.runnable_ranks.insert(device.rank_of[warp[__builtin_ctz(m)].resident]);
+}
+
 void make_waiting(thread& t) {
   device.runnable.erase(t.resident);
   if (is_pct()) device.runnable_ranks.erase(device.rank_of[t.resident]);
 }
 
-uint32_t pick(uint32_t last, turn t) {
-  if (explores() && device.runnable.next(0) == k_nobody) explore_choose();
-  const uint64_t step = ++device.stream->steps;
-  if (step > device.last_step) stop_livelock("the launch exceeded its limit of scheduler steps");
-  switch (device.order) {
-    case strategy::fair:
-    case strategy::greedy:
-    case strategy::reverse: return base_choice(device.order, last, t);
-    case strategy::replay: {
-      const uint32_t usual = base_choice(device.stream->schedule.base, last, t);
-      const uint32_t choice = replayed_choice(step);
-      if (!device.runnable.contains(choice) || choice == usual) return usual;
-      if (device.stream->record)
-        device.stream->applied_deviations.push_back(
-            "step " + std::to_string(step) + ": " +
-            (last == k_nobody ? std::string("at the start")
-                              : "after " + describe(thread_of(last)) + " [" + describe(thread_of(last).site) + "]") +
-            " run " + describe(thread_of(choice)) + " instead of " + describe(thread_of(usual)));
-      return choice;
-    }
-    default: break;
-  }
+namespace {
+
+// The choice of a replay.
+uint32_t replay_choice(uint32_t last, turn t, uint64_t step) {
+  const uint32_t usual = base_choice(device.stream->schedule.base, last, t);
+  const uint32_t choice = replayed_choice(step);
+  if (!device.runnable.contains(choice) || choice == usual) return usual;
+  if (device.stream->record)
+    device.stream->applied_deviations.push_back(
+        "step " + std::to_string(step) + ": " +
+        (last == k_nobody ? std::string("at the start")
+                          : "after " + describe(thread_of(last)) + " [" + describe(thread_of(last).site) + "]") +
+        " run " + describe(thread_of(choice)) + " instead of " + describe(thread_of(usual)));
+  return choice;
+}
+
+uint32_t seeded_choice(uint32_t last, turn t, uint64_t step) {
   uint32_t choice = last;
   if (is_pct()) {
     choice = pct_choice(last, step);
@@ -245,6 +246,19 @@ uint32_t pick(uint32_t last, turn t) {
     record(step, choice);
   return choice;
 }
+
+// Inlined where threads wait: most launches run in a base order.
+SIMT_INLINE uint32_t pick_here(uint32_t last, turn t) {
+  if (explores() && device.runnable.next(0) == k_nobody) explore_choose();
+  const uint64_t step = ++device.stream->steps;
+  if (step > device.last_step) stop_livelock("the launch exceeded its limit of scheduler steps");
+  if (device.order <= strategy::reverse) return base_choice(device.order, last, t);
+  return device.order == strategy::replay ? replay_choice(last, t, step) : seeded_choice(last, t, step);
+}
+
+}  // namespace
+
+uint32_t pick(uint32_t last, turn t) { return pick_here(last, t); }
 
 strategy base_order() {
   if (device.order <= strategy::reverse) return device.order;
@@ -266,7 +280,7 @@ uint32_t decide(uint32_t options, uint32_t usual) {
 void wait_here() {
   make_waiting(*current);
   may_land_flight();
-  uint32_t next = pick(current->resident, turn::blocks);
+  uint32_t next = pick_here(current->resident, turn::blocks);
   while (next == k_nobody && land_one_flight()) next = pick(current->resident, turn::blocks);
   if (next == k_nobody) {  // deadlock, which the main flow reports
     ++device.stream->switches;
@@ -281,7 +295,7 @@ void wait_here() {
 void after_sync() {
   device.idle_yields = 0;
   may_land_flight();
-  run_unless_self(pick(current->resident, turn::may_continue));
+  run_unless_self(pick_here(current->resident, turn::may_continue));
 }
 
 void access_point() {

@@ -92,6 +92,14 @@ __global__ void wait_in_vain() {
   gate.wait(0);
 }
 
+// Unless all meet, the first thread waits for a phase that nobody completes, and the others for it.
+__global__ void meet(bool all) {
+  SIMT_SHARED(gate, simt::mbarrier);
+  if (threadIdx.x == 0) gate.init(1);
+  if (threadIdx.x == 0 && !all) gate.wait(0);
+  __syncthreads();
+}
+
 template <class T>
 __global__ void round_trip(const float* in, float* out, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -134,6 +142,9 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE
 void run_wait_in_vain(simt::stream_t stream) { simt::launch({dim3(1), dim3(48), 0, stream}, wait_in_vain); }
+void run_meet(unsigned threads, bool all, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(threads), 0, stream}, meet, all);
+}
 void run_round_trip_f16(const float* in, float* out, int n, simt::stream_t stream) {
   simt::launch({dim3(static_cast<unsigned>(n + 255) / 256), dim3(256), 0, stream}, round_trip<simt::f16>, in, out, n);
 }

@@ -16,6 +16,7 @@ void run_permute_and_convert(const unsigned* selectors, const float* values, uns
 template <class T>
 void run_min_and_max(const int* a, const int* b, double* least, double* most, unsigned n, simt::emulation* stream);
 void run_wait_in_vain(simt::emulation* stream);
+void run_meet(unsigned threads, bool all, simt::emulation* stream);
 void run_round_trip_f16(const float* in, float* out, int n, simt::emulation* stream);
 void run_round_trip_bf16(const float* in, float* out, int n, simt::emulation* stream);
 void run_copy_vectors(const float* in, float* out, int n, simt::emulation* stream);

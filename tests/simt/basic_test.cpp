@@ -141,6 +141,13 @@ TEST_P(basic, a_deadlock_counts_its_threads) {
   EXPECT_NE(stream.findings.front().text.find(": 48 threads in "), std::string::npos) << stream.findings.front().text;
 }
 
+TEST_P(basic, a_deadlock_leaves_nobody_at_the_barrier_of_the_next_launch) {
+  EXPECT_THROW(run_meet(64, false, &stream), simt::device_error);
+  stream.clear();
+  run_meet(40, true, &stream);
+  EXPECT_TRUE(stream.ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(every_schedule, basic, testing::ValuesIn(k_schedules),
                          [](const auto& info) { return "schedule_" + std::to_string(info.index); });
 
