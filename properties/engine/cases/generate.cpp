@@ -40,8 +40,7 @@ bool fits(const trial_case& c, const target& t) {
 // Reduces the case to the offer, and adds the traits that it loses to `taken`; returns false if it is no case of the
 // property then.
 bool is_offered(const property& p, const offer& o, trial_case& c, std::vector<std::string>& taken) {
-  if (!bring_within(o, c, taken)) return false;
-  return taken.empty() || !p.holds || p.holds(c);
+  return bring_within(o, c, taken) && (!p.holds || p.holds(c));
 }
 
 // Returns the lacked traits that keep the case from being one of the property: those of which one more would be enough,
