@@ -175,29 +175,45 @@ namespace {
 
 constexpr int k_cases_of_need = 2;
 
+// Returns nothing if no case of the property has this index within the limits of the run.
+std::optional<trial_case> made_case(const planned_property& q, int64_t index) {
+  try {
+    return q.make(index);
+  } catch (const no_case_fits&) {
+    return std::nullopt;
+  }
+}
+
 // Runs in this process.
 std::string unmet_need(const planned_property& q, uint64_t seed) {
   constexpr int64_t k_draws = 20;
   // Elements. To judge a wrong long row takes minutes, too long for a question. Some properties have no smaller case.
   constexpr int64_t k_cheap = 1 << 14, k_costly = 1 << 17;
-  std::string need;
+  std::string named, lacked;  // a need that the check names; a trait without which the property has no case
   int asked = 0;
+  bool fails = false;
   for (const int64_t most_elements : {k_cheap, k_costly}) {
     for (int64_t i = 0; i < k_draws && asked < k_cases_of_need; ++i) {
-      trial_case c = q.make(i);
-      if (elements_without_workspaces(c) > most_elements) continue;
+      const std::optional<trial_case> made = made_case(q, i);
+      if (!made || elements_without_workspaces(*made) > most_elements) continue;
+      trial_case c = *made;
       ++asked;
       c.knobs.insert({"schedule", "fair"});
       if (c.knob("detect") != "only") c.knobs["detect"] = "off";
       c.knobs.erase("repeat");
       const case_report r = run_judged(run_case, c, format(c));
-      if (r.result != verdict::skipped) return "";
+      if (r.result == verdict::pass) return "";
       // A check skips a case that has lost its subject.
-      need = r.message.starts_with(k_needs) ? r.message : missing_trait(*q.p, q.t, seed);
+      if (r.result != verdict::skipped)
+        fails = true;
+      else if (r.message.starts_with(k_needs))
+        named = r.message;
+      else
+        lacked = missing_trait(*q.p, q.t, seed);
     }
     if (asked > 0) break;
   }
-  return need;  // "" without a cheap case
+  return !named.empty() || fails ? named : lacked;  // "" without a cheap case
 }
 
 }  // namespace
