@@ -140,6 +140,12 @@ void spread(trial_case& c, const std::string& tensor, int64_t ld) {
   set_layout(c, owner, ld, c.at(owner).offset);
 }
 
+// Returns the smallest distance with a gap between the tensor's rows that has the same alignment.
+int64_t near_distance(const tensor_spec& t) {
+  constexpr int64_t k_alignment = 64;
+  return t.cols() + 1 + (t.ld - t.cols() - 1) % k_alignment;
+}
+
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 void leave_out(const description& d, trial_case& c, const std::string& name) {
@@ -230,8 +236,8 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
     case trait::equal:
     case trait::unequal: return of_other_values(d, c, t);
     case trait::typed: return of_other_types(d, c, t);
-    case trait::apart:
-    case trait::distant: close_gap(other, t.name); break;
+    case trait::apart: close_gap(other, t.name); break;
+    case trait::distant: spread(other, t.name, near_distance(c.at(t.name))); break;
     case trait::among:
     case trait::same: move_apart(other, t.name); break;
     case trait::more:
@@ -460,8 +466,10 @@ std::vector<trait> traits_of(const trial_case& c) {
     if (!t.beside.empty()) found.push_back({trait::among, t.name, t.beside, 0});
     if (!t.same.empty()) found.push_back({trait::same, t.name, t.same, 0});
   }
-  for (const tensor_spec& t : c.tensors)
+  for (const tensor_spec& t : c.tensors) {
+    if (is_apart(t) && t.ld > INT32_MAX) found.push_back({trait::distant, t.name, "", INT32_MAX});
     if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});
+  }
   for (const scalar_rule& s : form->scalars) {
     if (has_few_values(s)) {
       for (const std::string& v : values_of(s))

@@ -301,6 +301,13 @@ class inquiry {
         needed.push_back(t);
     }
     std::erase_if(needed, [&](const trait& t) { return !has(c, t); });
+    // A gap is no reason by itself if a smaller one is answered.
+    const trait_set all = needed;
+    std::erase_if(needed, [&](const trait& gap) {
+      return gap.kind == trait::apart && std::any_of(all.begin(), all.end(), [&](const trait& t) {
+               return t.kind == trait::distant && t.name == gap.name;
+             });
+    });
     add_alignments(c, needed);
     if (!needed.empty()) return needed;
     // This is the plainest case, so one of its usual values is not offered.
