@@ -20,6 +20,7 @@
 #include "command/null_kernels.hpp"
 #include "command/plan.hpp"
 #include "command/project.hpp"
+#include "command/quotation.hpp"
 #include "command/run_emulated.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
@@ -493,10 +494,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv, const int& code) {
     const int status = app.exit(e);  // prints the help or the error
     return status == 0 ? cli::k_pass : cli::k_usage;
   } catch (const engine::usage_error& e) {
-    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    fmt::print(stderr, "warpcheck: {}\n", cli::with_short_quotations(e.what()));
     return cli::k_usage;
   } catch (const engine::environment_error& e) {
-    fmt::print(stderr, "warpcheck: {}\n", e.what());
+    fmt::print(stderr, "warpcheck: {}\n", cli::with_short_quotations(e.what()));
     return cli::k_environment;
   } catch (const cli::interrupted& e) {
     fmt::print(stderr, "warpcheck: {}\n", e.what());

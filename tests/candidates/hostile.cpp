@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +53,8 @@ warpcheck_status misbehave(warpcheck_call* call) {
     return WARPCHECK_OK;
   }
   if (is("unsupported")) return refuse(call, WARPCHECK_UNSUPPORTED, "nothing is offered");
+  if (const int64_t cols = call->inputs[0]->shape[1]; is("refuses-at-length") && 100 < cols && cols < 140)
+    return refuse(call, WARPCHECK_UNSUPPORTED, std::string(5000, 'z').c_str());
   const warpcheck_status status = run(call);
   if (status != WARPCHECK_OK) return status;
   const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);

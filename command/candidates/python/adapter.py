@@ -211,8 +211,9 @@ def load(path, name):
 
 
 def sentence(error, path):
-    """The exception in one line, with the line of the user's file that it comes from."""
+    """The exception in one line of at most 150 characters, with the line of the user's file that it comes from."""
     text = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
+    text = text if len(text) <= 150 else text[:147] + "..."
     file = os.path.realpath(path)
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if os.path.realpath(f.filename) == file]
     return text + (f" ({path}:{lines[-1]})" if lines else "")

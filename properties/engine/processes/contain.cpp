@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/call.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -142,7 +143,7 @@ std::string thrown_text(const std::exception_ptr& thrown) {
   } catch (const thrown_elsewhere& e) {
     return e.what();
   } catch (const std::exception& e) {
-    return fmt::format("{}: {}", type_name(e), printable_line(e.what()));
+    return fmt::format("{}: {}", type_name(e), shortened(printable_line(e.what())));
   } catch (...) {
     return "an object that is not a std::exception";
   }
@@ -298,7 +299,7 @@ case_report run_judged(const std::function<case_report(const trial_case&)>& run,
   try {
     return run_guarded(run, c, line);
   } catch (const no_case_fits& e) {
-    return dead_case(line, verdict::skipped, e.what());
+    return dead_case(line, verdict::skipped, shortened(e.what()));
   } catch (const std::exception& e) {
     return dead_case(line, verdict::suite_error, e.what());
   }

@@ -34,9 +34,9 @@ class prepared_call {
   warpcheck_call call_ = {};
 };
 
-// A candidate's text with its control characters as \x1b.
-// The text, cut to 200 characters where it is longer: skips and refusals may quote whole case lines.
+// Returns the text, cut to 200 characters if it is longer: skips and refusals may quote whole case lines.
 std::string shortened(const std::string& text);
+// Returns a candidate's text with its control characters as \x1b.
 std::string printable(std::string_view text);
 
 // Returns the device of the operator's tensors.

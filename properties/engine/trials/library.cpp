@@ -253,6 +253,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
     if (const std::string problem = emulated_problem(); !problem.empty())
       throw environment_error("device emulated: " + problem);
   std::string path(name), twin;
+  std::error_code ignored;
   if (const auto own = builtin_libraries().find(op); name == "builtin" && own != builtin_libraries().end()) {
     const auto library = own->second.find(device);
     if (library == own->second.end())
@@ -270,7 +271,7 @@ candidate open_candidate(std::string_view name, std::string_view op, std::string
   } else if (const auto named = named_libraries().find(name); named != named_libraries().end()) {
     path = named->second.path;
     twin = named->second.twin;
-  } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path))) {
+  } else if (device == WARPCHECK_DEVICE_EMULATED && fs::exists(twin_path(path), ignored)) {
     twin = twin_path(path);
   }
   const auto load = [&](const std::string& file) -> const candidate_library& {
