@@ -6,8 +6,16 @@
 
 namespace warpcheck::cli {
 
-std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts) {
-  std::vector<std::string> ops;
+namespace {
+
+bool is_without_judgement(const run_counts& c) {
+  return c.cases > 0 && c.failures == 0 && !c.is_lacking && (c.skipped == c.cases || c.launches == 0);
+}
+
+}  // namespace
+
+std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts) {
+  std::vector<std::string> list;
   for (const std::string& op : engine::operators_with_properties()) {
     run_counts all;
     bool values_unjudged = false;
@@ -18,13 +26,21 @@ std::vector<std::string> operators_without_judgement(const std::map<std::string,
       all.failures += c.failures;
       values_unjudged |= name == op + "/within-error-bound" && c.cases > 0 && c.compared == 0;
     }
-    if (all.failures == 0 && (values_unjudged || (all.skipped > 0 && all.compared == 0))) ops.push_back(op);
+    if (all.failures == 0 && (values_unjudged || (all.skipped > 0 && all.compared == 0))) {
+      list.push_back(op);
+      continue;
+    }
+    for (const auto& [name, c] : counts)
+      if (name.starts_with(op + "/") && is_without_judgement(c)) list.push_back(name);
   }
-  return ops;
+  return list;
 }
 
-std::string nothing_judged_text(const std::string& op) {
-  return fmt::format("{}: nothing was judged: no element of its results was compared", op);
+std::string nothing_judged_text(const std::string& subject) {
+  const bool is_property = subject.find('/') != std::string::npos;
+  return fmt::format(
+      "{}: nothing was judged: {}", subject,
+      is_property ? "every case was skipped or made no launch" : "no element of its results was compared");
 }
 
 int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out) {
@@ -32,7 +48,7 @@ int conclude(const run_request& r, const run_ending& e, const left_out_propertie
   // A device that was requested by name must run every case of ours; another candidate may offer less, which the table
   // shows.
   if (e.skipped > 0 && r.given.device != "auto" && r.given.candidate == "builtin") code = k_violation;
-  for (const std::string& op : e.unjudged) fmt::print("{}\n", nothing_judged_text(op));
+  for (const std::string& subject : e.unjudged) fmt::print("{}\n", nothing_judged_text(subject));
   if (e.cases == e.skipped) fmt::print("no case was judged, so nothing is proven\n");
   if (e.cases == e.skipped || !e.unjudged.empty()) code = k_violation;
   if (r.given.accepts_nondeterminism)

@@ -12,18 +12,21 @@
 namespace warpcheck::cli {
 
 struct run_counts {
-  int64_t cases = 0, skipped = 0, compared = 0, failures = 0;
+  int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
+  bool is_lacking = false;  // the candidate does not offer what a skipped case needs
 };
-// Operators without any judged element: nothing failed, and either within-error-bound ran and compared no element, or
-// cases were skipped and the others compared none. `counts`: by "operator/property".
-std::vector<std::string> operators_without_judgement(const std::map<std::string, run_counts>& counts);
-// Returns the sentence about one such operator.
-std::string nothing_judged_text(const std::string& op);
+// Returns operators ("softmax") and, of the others, properties ("softmax/long-row") without judgement. Of an operator
+// nothing failed, and either within-error-bound ran and compared no element, or cases were skipped and the others
+// compared none. Of a property within the offer every case was skipped, or none made a launch.
+// `counts`: by "operator/property".
+std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts);
+// Returns the sentence about one of them.
+std::string nothing_judged_text(const std::string& subject);
 
 struct run_ending {
   int64_t cases = 0, skipped = 0;
   bool failed = false;
-  std::vector<std::string> unjudged;  // operators_without_judgement()
+  std::vector<std::string> unjudged;  // without_judgement()
   std::string interrupted;            // the sentence about an interrupted run; "": it was not interrupted
 };
 // Prints the remaining lines, and returns the exit code.

@@ -71,6 +71,7 @@ void add_results(fuzz_state& s, const std::vector<planned_job>& jobs, const run_
     t.compared += r.compared;
     t.failures += static_cast<int64_t>(r.failures.size());
     t.max_error_ratio = std::max(t.max_error_ratio, r.max_error_ratio);
+    t.is_lacking |= r.first_skipped && r.first_skipped->message.starts_with(k_needs);
     fuzz_coverage& c = s.coverage[fmt::format("{} {}", jobs[i].p->op, warpcheck::name_of(jobs[i].t.type))];
     for (const auto& [name, cases] : r.classes) c.classes[name] += cases;
     for (const auto& [name, cases] : r.combinations) c.combinations[name] += cases;
@@ -304,11 +305,12 @@ class fuzzer {
     return code;
   }
 
-  // Operators without a compared element in any round.
+  // Operators and properties without judgement in any round.
   std::vector<std::string> unjudged() const {
     std::map<std::string, run_counts> counts;
-    for (const auto& [name, t] : shown_.totals) counts[name] = {t.cases, t.skipped, t.compared, t.failures};
-    return operators_without_judgement(counts);
+    for (const auto& [name, t] : shown_.totals)
+      counts[name] = {t.cases, t.skipped, t.launches, t.compared, t.failures, t.is_lacking};
+    return without_judgement(counts);
   }
 
   asked_properties asked() const {
@@ -392,8 +394,8 @@ class fuzzer {
       }
       list.push_back(std::move(c));
     }
-    for (const std::string& op : unjudged())
-      list.push_back({op, "judged", 0, "nothing judged", nothing_judged_text(op), "", false});
+    for (const std::string& subject : unjudged())
+      list.push_back({subject, "judged", 0, "nothing judged", nothing_judged_text(subject), "", false});
     for (const case_report& r : known_failures_)
       list.push_back({"regressions", r.line, 0, std::string(name_of(r.result)), r.message, describe(r), false});
     return junit_xml(list);

@@ -50,7 +50,8 @@ std::string to_json(const fuzz_state& s) {
   nlohmann::json totals = nlohmann::json::object(), coverage = nlohmann::json::object(),
                  findings = nlohmann::json::array();
   for (const auto& [name, t] : s.totals)
-    totals[name] = {t.cases, t.skipped, t.launches, t.compared, t.failures, json_number(t.max_error_ratio)};
+    totals[name] = {t.cases,     t.skipped, t.launches, t.compared, t.failures, json_number(t.max_error_ratio),
+                    t.is_lacking};
   for (const auto& [name, c] : s.coverage) coverage[name] = {c.classes, c.combinations, c.variants};
   for (const fuzz_finding& f : s.findings)
     findings.push_back({{"name", f.name},
@@ -81,7 +82,7 @@ fuzz_state fuzz_state_from_json(const std::string& text, const std::string& name
     s.rounds = j.at("rounds");
     s.seconds = j.at("seconds");
     for (const auto& [key, t] : j.at("totals").items())
-      s.totals[key] = {t.at(0), t.at(1), t.at(2), t.at(3), t.at(4), number_from_json(t.at(5))};
+      s.totals[key] = {t.at(0), t.at(1), t.at(2), t.at(3), t.at(4), number_from_json(t.at(5)), t.at(6)};
     for (const auto& [key, c] : j.at("coverage").items()) s.coverage[key] = {c.at(0), c.at(1), c.at(2)};
     s.judged = j.at("judged").get<std::map<std::string, std::string>>();
     s.minimised = j.at("minimised").get<std::map<std::string, int64_t>>();

@@ -29,6 +29,7 @@ struct fuzz_finding {
 struct fuzz_totals {
   int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
   double max_error_ratio = 0;
+  bool is_lacking = false;  // as in run_counts
 };
 
 // An operator and dtype.

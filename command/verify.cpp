@@ -253,8 +253,8 @@ std::vector<junit_case> junit_cases(const std::vector<planned_job>& jobs, const 
   const std::vector<std::vector<case_report>> shown = shown_failures(jobs, results, failures);
   for (size_t i = 0; i < jobs.size(); ++i)
     add(jobs[i].p->op, results.jobs[i].id.substr(jobs[i].p->op.size() + 1), results.jobs[i], shown[i]);
-  for (const std::string& op : unjudged)
-    list.push_back({op, "judged", 0, "nothing judged", nothing_judged_text(op), "", false});
+  for (const std::string& subject : unjudged)
+    list.push_back({subject, "judged", 0, "nothing judged", nothing_judged_text(subject), "", false});
   for (const auto* unmet : {&coverage.unreached_variants, &coverage.unmet_classes})
     for (const std::string& text : *unmet) list.push_back({"coverage", text, 0, "coverage", text, "", false});
   return list;
@@ -395,10 +395,12 @@ std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, co
     run_counts& c = counts[jobs[i].p->op + "/" + jobs[i].p->name];
     c.cases += results.jobs[i].cases;
     c.skipped += results.jobs[i].skipped;
+    c.launches += results.jobs[i].launches;
     c.compared += results.jobs[i].compared;
     c.failures += static_cast<int64_t>(results.jobs[i].failures.size());
+    if (const auto& skip = results.jobs[i].first_skipped) c.is_lacking |= skip->message.starts_with(k_needs);
   }
-  return operators_without_judgement(counts);
+  return without_judgement(counts);
 }
 
 asked_properties asked_of(const run_request& r, const std::vector<planned_job>& jobs, const run_result_set& results) {

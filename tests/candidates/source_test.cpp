@@ -120,6 +120,7 @@ extern "C" int only_sums(cudaStream_t stream, float* y, short cols, const float*
   sums<<<1, 32, 0, stream>>>(x, ldx, y, rows, cols);
   return 0;
 }
+void narrow_distance(const float* x, int ldx, float* y, int rows, int cols) { sums<<<1, 32>>>(x, ldx, y, rows, cols); }
 extern "C" void takes_rows_for_dense(const float* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {
   sums<<<1, 32, 0, stream>>>(x, cols, y, rows, cols);
 }
@@ -228,6 +229,14 @@ TEST_F(Entries, OfferWhatTheirParametersExpress) {
   EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
   const result dense = judge("takes_rows_for_dense", sums);
   EXPECT_TRUE(ended(dense, 0, {"ldx>cols"}, {"skipped"}));
+}
+
+// The distance between rows is an int: only rows further apart are not offered.
+TEST_F(Entries, AreNotAskedForDistancesBeyondTheirType) {
+  const result r = judge("narrow_distance", "--property large-offset --property within-error-bound");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("does not offer op!=0, ldx>2147483647\n")) << r.output;
+  EXPECT_TRUE(r.has("reduce       large-offset                         20 ")) << r.output;
 }
 
 TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
@@ -415,6 +424,21 @@ TEST(SourceTemplate, OfGruIsJudgedByThirtyProperties) {
        {"an-open-update-gate-copies-h0", "bias-only-networks-have-a-closed-form", "splitting-time-chains-hn-and-dh0",
         "both-directions-equal-each-alone", "the-reverse-direction-is-the-flipped-forward-one"})
     EXPECT_TRUE(r.has(std::string("gru          ") + name)) << name << "\n" << r.output;
+}
+
+// A statement so weak that one property can judge none of its cases, although the kernel offers what it needs.
+TEST(SourceTemplate, OfGruWithAPropertyThatJudgesNothingFails) {
+  const warpcheck::self::scratch_folder folder;
+  std::ifstream gru(templates("gru.cu"));
+  const std::string source = {std::istreambuf_iterator<char>(gru), {}};
+  folder.write("coarse.cu", "// warpcheck my_gru: gates <= 100000000\n" + source);
+  const result r = verify("gru", folder.path("coarse.cu"), "my_gru",
+                          "--cases 6 --allow-skips --property the-reverse-direction-is-the-flipped-forward-one "
+                          "--property every-step-follows-from-the-step-before");
+  EXPECT_EQ(r.status, 1) << r.output;
+  EXPECT_TRUE(r.has("gru/the-reverse-direction-is-the-flipped-forward-one: nothing was judged: every case was skipped"))
+      << r.output;
+  EXPECT_FALSE(r.has("gru/every-step-follows-from-the-step-before: nothing was judged")) << r.output;
 }
 
 TEST(SourceTemplate, OfGruMayRoundAStateThatAnOpenGateKeeps) {

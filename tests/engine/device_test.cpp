@@ -150,7 +150,7 @@ TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
   EXPECT_EQ(record(PRETENDED_EMULATED), first) << "the same case has other orders";
   const case_report r = launch(knobs + " detect=only", "emulated");
   EXPECT_EQ(r.result, verdict::skipped);
-  EXPECT_EQ(r.message, "detect=only: the candidate has no instrumented build");
+  EXPECT_EQ(r.message, "needs a build with the race detector");
   EXPECT_EQ(record(PRETENDED_EMULATED), "");
   EXPECT_THROW(launch(knobs + " detect=maybe", "emulated"), usage_error);
 }

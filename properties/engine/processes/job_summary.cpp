@@ -19,7 +19,7 @@ void job_summary::add(int64_t index, const case_report& r, double seconds, int m
   result.needed_multiprecision += r.needed_multiprecision;
   result.seconds += seconds;
   result.worst = std::max(result.worst, r.result);
-  result.every_schedule += r.is_every_schedule;
+  result.every_schedule += r.is_every_schedule && r.result != verdict::skipped;
   for (const std::string& v : r.variants) {
     ++result.variants[v];
     if (r.is_every_schedule) ++result.proven[v];

@@ -121,7 +121,7 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
     if (const trait_set* const lacked = o->missing(c)) need(text_of(*lacked));
   const launch_knobs knobs = launch_knobs_of(c);
   const std::vector<launch_spec> list = launch_specs_of(c, knobs, candidate_);
-  if (list.empty()) decide(verdict::skipped, "detect=only: the candidate has no instrumented build", c, nullptr);
+  if (list.empty()) need("a build with the race detector");
   related_.clear();
   agrees_in_bits_ = knobs.agree_in_bits;
   std::optional<run_result> first;
@@ -251,7 +251,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
     is_unsupported_ = true;
     if (c == case_ && known_offer(c))
       decide(verdict::broken_offer,
-             fmt::format("a call within the offer was answered by unsupported: {}", call.message), c, &how);
+             fmt::format("a call within the offer was answered by unsupported: {}", shortened(call.message)), c, &how);
     const offer* const of_related = known_offer(c);
     const offer* const offered = of_related ? of_related : known_offer(case_);
     if (const trait_set* const lacking = offered ? offered->missing(c) : nullptr) need(text_of(*lacking));
