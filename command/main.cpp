@@ -527,7 +527,6 @@ int run(int argc, char** argv) {
     for (const std::string& path : plugins) cli::load_plugin(path);
   });
   int code = cli::k_pass;
-
   verify_command verify;
   fuzz_command fuzz;
   cli::replay_options replay;
