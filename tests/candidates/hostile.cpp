@@ -45,6 +45,14 @@ warpcheck_status refuse(warpcheck_call* call, warpcheck_status status, const cha
   return candidate::answer(call, [&] { throw candidate::refusal{status, sentence}; });
 }
 
+// Null: the call is not refused.
+const char* refusal_text(const warpcheck_call& call) {
+  static const std::string long_text(5000, 'z');
+  const int64_t cols = call.inputs[0]->shape[1];
+  if (is("refuses-at-length") && 100 < cols && cols < 140) return long_text.c_str();
+  return is("unsupported") ? "nothing is offered" : nullptr;
+}
+
 warpcheck_status misbehave(warpcheck_call* call) {
   static int calls = 0;
   ++calls;
@@ -52,9 +60,7 @@ warpcheck_status misbehave(warpcheck_call* call) {
     call->used_variant = nullptr;
     return WARPCHECK_OK;
   }
-  if (is("unsupported")) return refuse(call, WARPCHECK_UNSUPPORTED, "nothing is offered");
-  if (const int64_t cols = call->inputs[0]->shape[1]; is("refuses-at-length") && 100 < cols && cols < 140)
-    return refuse(call, WARPCHECK_UNSUPPORTED, std::string(5000, 'z').c_str());
+  if (const char* const why = refusal_text(*call)) return refuse(call, WARPCHECK_UNSUPPORTED, why);
   const warpcheck_status status = run(call);
   if (status != WARPCHECK_OK) return status;
   const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
