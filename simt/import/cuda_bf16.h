@@ -5,9 +5,14 @@
 #include "simt/import/half_arithmetic.hpp"
 #include "simt/import/half_functions.hpp"
 
+struct __nv_bfloat16_raw {
+  unsigned short x;
+};
 struct __nv_bfloat16 : simt::import::half_float<simt::bf16, __nv_bfloat16> {
   using half_float::half_float;
   __nv_bfloat16() = default;
+  __nv_bfloat16(__nv_bfloat16_raw raw) { bits = raw.x; }
+  operator __nv_bfloat16_raw() const { return {bits}; }
 };
 using nv_bfloat16 = __nv_bfloat16;
 using __nv_bfloat162 = simt::import::half_pair<__nv_bfloat16>;

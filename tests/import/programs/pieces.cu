@@ -319,7 +319,11 @@ bool sixteen_bits() {
   const half2 sum(32.0f, 64.0f);
   int expected[2] = {1, 0};
   memcpy(expected + 1, &sum, 4);
-  return equal(y, expected, 2);
+  static_assert(std::is_same_v<__nv_half, half> && std::is_same_v<__nv_half2, nv_half2>);
+  const __nv_half one = __half_raw{0x3c00};
+  const nv_bfloat16 two = __nv_bfloat16_raw{0x4000};
+  return equal(y, expected, 2) && __half2float(one) == 1 && __bfloat162float(two) == 2 &&
+         __nv_half_raw(sum.x).x == 0x5000 && __nv_bfloat16_raw(two).x == 0x4000;
 }
 __global__ void old_votes(int* y) {
   const int right = __shfl_down(static_cast<int>(threadIdx.x), 1);
