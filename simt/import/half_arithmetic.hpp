@@ -108,7 +108,7 @@ struct alignas(4) half_pair {
 
 // Compare and swap of 2 and 4 bytes.
 template <class T>
-T atomic_sum(T* p, T v) {
+SIMT_INLINE T atomic_sum(T* p, T v) {
   using word = std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>;
   word seen, old = atomicCAS(reinterpret_cast<word*>(p), word{0}, word{0});  // reads it atomically
   do {
@@ -187,6 +187,6 @@ T atomic_sum(T* p, T v) {
   inline H2 __hmul2(H2 a, H2 b) { return {a.x * b.x, a.y * b.y}; }                          \
   inline H2 __hfma2(H2 a, H2 b, H2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
 // Atomics that a GPU does in one step; here they use compare and swap.
-#define SIMT_IMPORT_HALF_ATOMICS(H, H2)                                      \
-  inline H atomicAdd(H* p, H v) { return ::simt::import::atomic_sum(p, v); } \
-  inline H2 atomicAdd(H2* p, H2 v) { return ::simt::import::atomic_sum(p, v); }
+#define SIMT_IMPORT_HALF_ATOMICS(H, H2)                                           \
+  SIMT_INLINE H atomicAdd(H* p, H v) { return ::simt::import::atomic_sum(p, v); } \
+  SIMT_INLINE H2 atomicAdd(H2* p, H2 v) { return ::simt::import::atomic_sum(p, v); }

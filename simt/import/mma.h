@@ -145,7 +145,7 @@ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, const V& value) {
   for (auto& x : f.x) x = value;
 }
 template <class Use, int M, int N, int K, class T, class Layout, class Memory>
-void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Memory* p, unsigned pitch) {
+SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Memory* p, unsigned pitch) {
   if constexpr (detail::narrow_bits<T> != 0) {
     const unsigned lane = ::simt::emu::lane_index(), words = pitch * detail::narrow_bits<T> / 32;
     f.x[0] = reinterpret_cast<const unsigned*>(p)[lane / 4 * words + lane % 4];
@@ -157,14 +157,16 @@ void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Memory* p, uns
   }
 }
 template <int M, int N, int K, class T, class Memory>
-void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const Memory* p, unsigned pitch, layout_t layout) {
+SIMT_INLINE void load_matrix_sync(fragment<accumulator, M, N, K, T>& f, const Memory* p, unsigned pitch,
+                                  layout_t layout) {
   for (int i = 0; i < f.num_elements; ++i) {
     const auto [row, col] = detail::place<accumulator, M, N, K>(i);
     f.x[i] = p[layout == mem_row_major ? row * pitch + col : col * pitch + row];
   }
 }
 template <int M, int N, int K, class T, class Memory>
-void store_matrix_sync(Memory* p, const fragment<accumulator, M, N, K, T>& f, unsigned pitch, layout_t layout) {
+SIMT_INLINE void store_matrix_sync(Memory* p, const fragment<accumulator, M, N, K, T>& f, unsigned pitch,
+                                   layout_t layout) {
   for (int i = 0; i < f.num_elements; ++i) {
     const auto [row, col] = detail::place<accumulator, M, N, K>(i);
     p[layout == mem_row_major ? row * pitch + col : col * pitch + row] = f.x[i];

@@ -240,6 +240,15 @@ TEST(RunEmulated, TakesTheStandardOfCpp) {
   EXPECT_EQ(unknown.status, 2) << unknown.output;
 }
 
+TEST(Lines, OfCallersAreNamedIfFunctionsOfHeadersAccessMemory) {
+  for (const char* mode :
+       {"half-sum", "pair-sum", "tile-load", "tile-store", "group-copy", "barrier-copy", "block-load", "block-store"}) {
+    const result r = run(std::string("lines.cu --schedule fair --no-trace -- ") + mode);
+    EXPECT_EQ(r.status, 1) << mode << "\n" << r.output;
+    EXPECT_TRUE(r.has("at " + place_of("lines.cu", mode))) << mode << "\n" << r.output;
+  }
+}
+
 TEST(Cublas, JudgesItsInputs) {
   const result r = run_program("cublas.cu --schedule fair --no-trace -- unwritten");
   EXPECT_TRUE(

@@ -7,13 +7,13 @@
 namespace cooperative_groups {
 
 template <class Group, class To, class From>
-void memcpy_async(const Group& g, To* to, const From* from, size_t bytes) {
+SIMT_INLINE void memcpy_async(const Group& g, To* to, const From* from, size_t bytes) {
   ::simt::import::copy_share(to, from, bytes, static_cast<unsigned>(g.thread_rank()), static_cast<unsigned>(g.size()));
   ::simt::cp_async_commit();
 }
 // Copies at most `to_count` elements, the room at `to`.
 template <class Group, class T>
-void memcpy_async(const Group& g, T* to, size_t to_count, const T* from, size_t from_count) {
+SIMT_INLINE void memcpy_async(const Group& g, T* to, size_t to_count, const T* from, size_t from_count) {
   memcpy_async(g, to, from, (to_count < from_count ? to_count : from_count) * sizeof(T));
 }
 template <class Group>

@@ -72,11 +72,11 @@ class BlockReduce : block_values<T, X * Y * Z> {
   using typename base::TempStorage;
 
   template <class Op>
-  T Reduce(T value, Op op, SIMT_SITE) {
+  SIMT_INLINE T Reduce(T value, Op op, SIMT_SITE) {
     return Reduce(value, op, k_threads, site);
   }
   template <class Op>
-  T Reduce(T value, Op op, int valid, SIMT_SITE) {
+  SIMT_INLINE T Reduce(T value, Op op, int valid, SIMT_SITE) {
     const int thread = linear_thread<X, Y, Z>();
     values_[thread] = value;
     __syncthreads(site);
@@ -85,15 +85,15 @@ class BlockReduce : block_values<T, X * Y * Z> {
     return value;
   }
   template <int Items, class Op>
-  T Reduce(T (&items)[Items], Op op, SIMT_SITE) {
+  SIMT_INLINE T Reduce(T (&items)[Items], Op op, SIMT_SITE) {
     T value = items[0];
     for (int i = 1; i < Items; ++i) value = op(value, items[i]);
     return Reduce(value, op, k_threads, site);
   }
-  T Sum(T value, SIMT_SITE) { return Reduce(value, cub::Sum(), k_threads, site); }
-  T Sum(T value, int valid, SIMT_SITE) { return Reduce(value, cub::Sum(), valid, site); }
+  SIMT_INLINE T Sum(T value, SIMT_SITE) { return Reduce(value, cub::Sum(), k_threads, site); }
+  SIMT_INLINE T Sum(T value, int valid, SIMT_SITE) { return Reduce(value, cub::Sum(), valid, site); }
   template <int Items>
-  T Sum(T (&items)[Items], SIMT_SITE) {
+  SIMT_INLINE T Sum(T (&items)[Items], SIMT_SITE) {
     return Reduce(items, cub::Sum(), site);
   }
 };
@@ -109,37 +109,39 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
   using typename base::TempStorage;
 
   template <class Op>
-  void InclusiveScan(T value, T& result, Op op, T& total, SIMT_SITE) {
+  SIMT_INLINE void InclusiveScan(T value, T& result, Op op, T& total, SIMT_SITE) {
     scan(value, op, site);
     result = values_[linear_thread<X, Y, Z>()];
     total = values_[k_threads - 1];
   }
   template <class Op>
-  void InclusiveScan(T value, T& result, Op op, SIMT_SITE) {
+  SIMT_INLINE void InclusiveScan(T value, T& result, Op op, SIMT_SITE) {
     T total;
     InclusiveScan(value, result, op, total, site);
   }
   template <class Op>
-  void ExclusiveScan(T value, T& result, T initial, Op op, T& total, SIMT_SITE) {
+  SIMT_INLINE void ExclusiveScan(T value, T& result, T initial, Op op, T& total, SIMT_SITE) {
     scan(value, op, site);
     const int thread = linear_thread<X, Y, Z>();
     result = thread == 0 ? initial : op(initial, values_[thread - 1]);
     total = values_[k_threads - 1];
   }
   template <class Op>
-  void ExclusiveScan(T value, T& result, T initial, Op op, SIMT_SITE) {
+  SIMT_INLINE void ExclusiveScan(T value, T& result, T initial, Op op, SIMT_SITE) {
     T total;
     ExclusiveScan(value, result, initial, op, total, site);
   }
-  void InclusiveSum(T value, T& result, SIMT_SITE) { InclusiveScan(value, result, cub::Sum(), site); }
-  void InclusiveSum(T value, T& result, T& total, SIMT_SITE) { InclusiveScan(value, result, cub::Sum(), total, site); }
-  void ExclusiveSum(T value, T& result, SIMT_SITE) { ExclusiveScan(value, result, T{}, cub::Sum(), site); }
-  void ExclusiveSum(T value, T& result, T& total, SIMT_SITE) {
+  SIMT_INLINE void InclusiveSum(T value, T& result, SIMT_SITE) { InclusiveScan(value, result, cub::Sum(), site); }
+  SIMT_INLINE void InclusiveSum(T value, T& result, T& total, SIMT_SITE) {
+    InclusiveScan(value, result, cub::Sum(), total, site);
+  }
+  SIMT_INLINE void ExclusiveSum(T value, T& result, SIMT_SITE) { ExclusiveScan(value, result, T{}, cub::Sum(), site); }
+  SIMT_INLINE void ExclusiveSum(T value, T& result, T& total, SIMT_SITE) {
     ExclusiveScan(value, result, T{}, cub::Sum(), total, site);
   }
   // Overload for several items per thread.
   template <int Items, class Op>
-  void ExclusiveScan(T (&in)[Items], T (&out)[Items], T initial, Op op, T& total, SIMT_SITE) {
+  SIMT_INLINE void ExclusiveScan(T (&in)[Items], T (&out)[Items], T initial, Op op, T& total, SIMT_SITE) {
     T own = in[0], before;
     for (int i = 1; i < Items; ++i) own = op(own, in[i]);
     ExclusiveScan(own, before, initial, op, total, site);
@@ -150,7 +152,7 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
     }
   }
   template <int Items, class Op>
-  void InclusiveScan(T (&in)[Items], T (&out)[Items], Op op, T& total, SIMT_SITE) {
+  SIMT_INLINE void InclusiveScan(T (&in)[Items], T (&out)[Items], Op op, T& total, SIMT_SITE) {
     T own = in[0];
     for (int i = 1; i < Items; ++i) own = op(own, in[i]);
     scan(own, op, site);
@@ -160,27 +162,27 @@ class BlockScan : block_values<T, X * Y * Z + 1> {
     total = values_[k_threads - 1];
   }
   template <int Items>
-  void ExclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void ExclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
     T total;
     ExclusiveScan(in, out, T{}, cub::Sum(), total, site);
   }
   template <int Items>
-  void ExclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
+  SIMT_INLINE void ExclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
     ExclusiveScan(in, out, T{}, cub::Sum(), total, site);
   }
   template <int Items>
-  void InclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void InclusiveSum(T (&in)[Items], T (&out)[Items], SIMT_SITE) {
     T total;
     InclusiveScan(in, out, cub::Sum(), total, site);
   }
   template <int Items>
-  void InclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
+  SIMT_INLINE void InclusiveSum(T (&in)[Items], T (&out)[Items], T& total, SIMT_SITE) {
     InclusiveScan(in, out, cub::Sum(), total, site);
   }
 
  private:
   template <class Op>
-  void scan(T value, Op op, const ::simt::call_site& site) {
+  SIMT_INLINE void scan(T value, Op op, const ::simt::call_site& site) {
     const int thread = linear_thread<X, Y, Z>();
     values_[thread] = value;
     __syncthreads(site);
@@ -203,26 +205,26 @@ class BlockAdjacentDifference : block_values<T, X * Y * Z> {
   using typename base::TempStorage;
 
   template <int Items, class Out, class Op>
-  void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
+  SIMT_INLINE void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
     left(in, out, op, nullptr, site);
   }
   template <int Items, class Out, class Op>
-  void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, T before, SIMT_SITE) {
+  SIMT_INLINE void SubtractLeft(T (&in)[Items], Out (&out)[Items], Op op, T before, SIMT_SITE) {
     left(in, out, op, &before, site);
   }
   template <int Items, class Out, class Op>
-  void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
+  SIMT_INLINE void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, SIMT_SITE) {
     right(in, out, op, nullptr, site);
   }
   template <int Items, class Out, class Op>
-  void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, T after, SIMT_SITE) {
+  SIMT_INLINE void SubtractRight(T (&in)[Items], Out (&out)[Items], Op op, T after, SIMT_SITE) {
     right(in, out, op, &after, site);
   }
 
  private:
   // `out` may be `in`: the items are read from the far end.
   template <int Items, class Out, class Op>
-  void left(T (&in)[Items], Out (&out)[Items], Op op, T* before, const ::simt::call_site& site) {
+  SIMT_INLINE void left(T (&in)[Items], Out (&out)[Items], Op op, T* before, const ::simt::call_site& site) {
     const int thread = linear_thread<X, Y, Z>();
     values_[thread] = in[Items - 1];
     __syncthreads(site);
@@ -231,7 +233,7 @@ class BlockAdjacentDifference : block_values<T, X * Y * Z> {
     out[0] = neighbour ? op(in[0], *neighbour) : in[0];
   }
   template <int Items, class Out, class Op>
-  void right(T (&in)[Items], Out (&out)[Items], Op op, T* after, const ::simt::call_site& site) {
+  SIMT_INLINE void right(T (&in)[Items], Out (&out)[Items], Op op, T* after, const ::simt::call_site& site) {
     const int thread = linear_thread<X, Y, Z>();
     values_[thread] = in[0];
     __syncthreads(site);
@@ -252,22 +254,22 @@ class BlockExchange : block_values<T, X * Y * Z * Items> {
   using typename base::TempStorage;
 
   template <class U>
-  void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
     exchange(in, out, striped, blocked, site);
   }
-  void StripedToBlocked(T (&items)[Items], SIMT_SITE) { exchange(items, items, striped, blocked, site); }
+  SIMT_INLINE void StripedToBlocked(T (&items)[Items], SIMT_SITE) { exchange(items, items, striped, blocked, site); }
   template <class U>
-  void BlockedToStriped(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void BlockedToStriped(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
     exchange(in, out, blocked, striped, site);
   }
-  void BlockedToStriped(T (&items)[Items], SIMT_SITE) { exchange(items, items, blocked, striped, site); }
+  SIMT_INLINE void BlockedToStriped(T (&items)[Items], SIMT_SITE) { exchange(items, items, blocked, striped, site); }
   template <class Offset>
-  void ScatterToBlocked(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
+  SIMT_INLINE void ScatterToBlocked(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
     exchange(
         items, items, [&](int i) { return static_cast<int>(ranks[i]); }, blocked, site);
   }
   template <class Offset>
-  void ScatterToStriped(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
+  SIMT_INLINE void ScatterToStriped(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
     exchange(
         items, items, [&](int i) { return static_cast<int>(ranks[i]); }, striped, site);
   }
@@ -276,7 +278,7 @@ class BlockExchange : block_values<T, X * Y * Z * Items> {
   static int striped(int i) { return i * k_threads + linear_thread<X, Y, Z>(); }
   static int blocked(int i) { return linear_thread<X, Y, Z>() * Items + i; }
   template <class In, class Out, class To, class From>
-  void exchange(const In& in, Out& out, To to, From from, const ::simt::call_site& site) {
+  SIMT_INLINE void exchange(const In& in, Out& out, To to, From from, const ::simt::call_site& site) {
     for (int i = 0; i < Items; ++i) values_[to(i)] = in[i];
     __syncthreads(site);
     for (int i = 0; i < Items; ++i) out[i] = values_[from(i)];
@@ -296,16 +298,18 @@ class BlockRadixSort {
   BlockRadixSort() : temp_(own_storage()) {}
   explicit BlockRadixSort(TempStorage& t) : temp_(t) {}
 
-  void Sort(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+  SIMT_INLINE void Sort(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
     sort(keys, static_cast<Value*>(nullptr), begin, end, false, site);
   }
-  void Sort(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+  SIMT_INLINE void Sort(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key),
+                        SIMT_SITE) {
     sort(keys, values, begin, end, false, site);
   }
-  void SortDescending(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+  SIMT_INLINE void SortDescending(Key (&keys)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
     sort(keys, static_cast<Value*>(nullptr), begin, end, true, site);
   }
-  void SortDescending(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key), SIMT_SITE) {
+  SIMT_INLINE void SortDescending(Key (&keys)[Items], Value (&values)[Items], int begin = 0, int end = 8 * sizeof(Key),
+                                  SIMT_SITE) {
     sort(keys, values, begin, end, true, site);
   }
 
@@ -314,7 +318,8 @@ class BlockRadixSort {
     SIMT_SHARED(storage, TempStorage);
     return storage;
   }
-  void sort(Key (&keys)[Items], Value* values, int begin, int end, bool descending, const ::simt::call_site& site) {
+  SIMT_INLINE void sort(Key (&keys)[Items], Value* values, int begin, int end, bool descending,
+                        const ::simt::call_site& site) {
     const int first = linear_thread<X, Y, Z>() * Items;
     for (int i = 0; i < Items; ++i) {
       temp_.keys[first + i] = keys[i];
@@ -328,7 +333,7 @@ class BlockRadixSort {
       if (values != nullptr) values[i] = temp_.values[first + i];
     }
   }
-  void sort_all(bool with_values, int begin, int end, bool descending) {
+  SIMT_INLINE void sort_all(bool with_values, int begin, int end, bool descending) {
     const std::vector<Key> keys(temp_.keys, temp_.keys + k_items);
     std::vector<Value> values(k_items);
     std::vector<int> order(k_items);
@@ -349,22 +354,22 @@ class BlockRadixSort {
 
 // Items in blocked order: thread t has [t * Items, (t + 1) * Items); striped: t, t + threads, ...
 template <class From, class T, int Items>
-void LoadDirectBlocked(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
+SIMT_INLINE void LoadDirectBlocked(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
   for (int i = 0; i < Items; ++i)
     if (thread * Items + i < valid) items[i] = from[thread * Items + i];
 }
 template <int Threads, class From, class T, int Items>
-void LoadDirectStriped(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
+SIMT_INLINE void LoadDirectStriped(int thread, From from, T (&items)[Items], int valid = 1 << 30) {
   for (int i = 0; i < Items; ++i)
     if (thread + i * Threads < valid) items[i] = from[thread + i * Threads];
 }
 template <class To, class T, int Items>
-void StoreDirectBlocked(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
+SIMT_INLINE void StoreDirectBlocked(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
   for (int i = 0; i < Items; ++i)
     if (thread * Items + i < valid) to[thread * Items + i] = items[i];
 }
 template <int Threads, class To, class T, int Items>
-void StoreDirectStriped(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
+SIMT_INLINE void StoreDirectStriped(int thread, To to, T (&items)[Items], int valid = 1 << 30) {
   for (int i = 0; i < Items; ++i)
     if (thread + i * Threads < valid) to[thread + i * Threads] = items[i];
 }
@@ -377,7 +382,7 @@ class BlockLoad {
   BlockLoad() = default;
   explicit BlockLoad(TempStorage&) {}
   template <class From>
-  void Load(From from, T (&items)[Items], int valid = 1 << 30) {
+  SIMT_INLINE void Load(From from, T (&items)[Items], int valid = 1 << 30) {
     const int thread = linear_thread<X, Y, Z>();
     if constexpr (Algorithm == BLOCK_LOAD_STRIPED)
       LoadDirectStriped<X * Y * Z>(thread, from, items, valid);
@@ -385,7 +390,7 @@ class BlockLoad {
       LoadDirectBlocked(thread, from, items, valid);
   }
   template <class From, class Default>
-  void Load(From from, T (&items)[Items], int valid, Default otherwise) {
+  SIMT_INLINE void Load(From from, T (&items)[Items], int valid, Default otherwise) {
     for (T& item : items) item = otherwise;
     Load(from, items, valid);
   }
@@ -397,7 +402,7 @@ class BlockStore {
   BlockStore() = default;
   explicit BlockStore(TempStorage&) {}
   template <class To>
-  void Store(To to, T (&items)[Items], int valid = 1 << 30) {
+  SIMT_INLINE void Store(To to, T (&items)[Items], int valid = 1 << 30) {
     const int thread = linear_thread<X, Y, Z>();
     if constexpr (Algorithm == BLOCK_STORE_STRIPED)
       StoreDirectStriped<X * Y * Z>(thread, to, items, valid);

@@ -97,17 +97,17 @@ class WarpExchange {
   explicit WarpExchange(TempStorage& t) : values_(t.values) {}
 
   template <class U>
-  void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void StripedToBlocked(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
     exchange(
         in, out, [](int i) { return i * Threads + rank(); }, [](int i) { return rank() * Items + i; }, site);
   }
   template <class U>
-  void BlockedToStriped(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
+  SIMT_INLINE void BlockedToStriped(const T (&in)[Items], U (&out)[Items], SIMT_SITE) {
     exchange(
         in, out, [](int i) { return rank() * Items + i; }, [](int i) { return i * Threads + rank(); }, site);
   }
   template <class Offset>
-  void ScatterToStriped(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
+  SIMT_INLINE void ScatterToStriped(T (&items)[Items], Offset (&ranks)[Items], SIMT_SITE) {
     exchange(
         items, items, [&](int i) { return ranks[i]; }, [](int i) { return i * Threads + rank(); }, site);
   }
@@ -115,7 +115,7 @@ class WarpExchange {
  private:
   static int rank() { return static_cast<int>(lanes::rank<Threads>()); }
   template <class In, class Out, class To, class From>
-  void exchange(const In& in, Out& out, To to, From from, const ::simt::call_site& site) {
+  SIMT_INLINE void exchange(const In& in, Out& out, To to, From from, const ::simt::call_site& site) {
     for (int i = 0; i < Items; ++i) values_[to(i)] = in[i];
     __syncwarp(lanes::mask<Threads>(), site);
     for (int i = 0; i < Items; ++i) out[i] = values_[from(i)];
