@@ -125,7 +125,7 @@ bool try_phase(mbarrier* m, unsigned parity, barrier_order order, const call_sit
   hb_choice(choice::barrier_poll, pc);
   const bool done = (s.phase & 1) != (parity & 1);
   if (done) hb_phase_passes(s.known, *current, m, order);
-  atomic_done(done, m);
+  atomic_done(done, m, pc);
   return done;
 }
 

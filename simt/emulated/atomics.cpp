@@ -35,7 +35,7 @@ T atomically(T* p, memory_scope scope, const void* pc, Kind kind_of, Operation o
   *p = after;
   const bool has_changed = std::memcmp(&before, &after, sizeof(T)) != 0;
   if (explores()) explore_executed(kind, has_changed);
-  if (has_changed || kind != atomic_kind::store) atomic_done(has_changed, p, commutes == commuting::no);
+  if (has_changed || kind != atomic_kind::store) atomic_done(has_changed, p, pc, commutes == commuting::no);
   return before;
 }
 

@@ -247,7 +247,7 @@ inline void volatile_hook(const void* p, size_t bytes, bool write, const void* p
   }
   if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  atomic_done(write, p);  // before the access, for others may run
+  atomic_done(write, p, pc);  // before the access, for others may run
   const bool is_plain = detector.plain_volatile || (write && offset < k_arenas_bytes && !current->has_fenced);
   if (write) current->has_fenced = false;
   if (is_plain && write) return access<access_kind::write>(p, bytes, pc);

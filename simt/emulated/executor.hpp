@@ -398,8 +398,8 @@ void access_point();
 // Others may run before the calling thread goes on.
 void give_way();
 // The calling thread performed an atomic; without effect on memory, it may be part of a spin, but for a store, which
-// reads nothing. `waits`: a spin depends on the order of the threads.
-void atomic_done(bool changed, const void* p, bool waits = true);
+// reads nothing. `pc` is the place of the call; `waits`: a spin depends on the order of the threads.
+void atomic_done(bool changed, const void* p, const void* pc, bool waits = true);
 // A spin: lets other threads run, because the calling thread may wait for them.
 void yield_to_others(const call_site& site);
 // Gives a thread that is about to run for the first time a flow.

@@ -305,7 +305,7 @@ void access_point() {
   run_unless_self(pick(current->resident, turn::may_continue));
 }
 
-void atomic_done(bool changed, const void* p, bool waits) {
+void atomic_done(bool changed, const void* p, const void* pc, bool waits) {
   thread& self = *current;
   self.accesses = 0;
   if (changed) device.idle_yields = 0;
@@ -315,7 +315,7 @@ void atomic_done(bool changed, const void* p, bool waits) {
   } else if (p == self.idle_at) {
     self.idle_steps = 0;
     if (++self.idle > k_spin) {
-      if (waits) hb_choice(choice::spin, SIMT_PC);
+      if (waits) hb_choice(choice::spin, pc);
       yield_to_others(self.site);
     }
   } else if (++self.idle_steps == self.idle_window) {

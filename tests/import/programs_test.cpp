@@ -249,6 +249,19 @@ TEST(Lines, OfCallersAreNamedIfFunctionsOfHeadersAccessMemory) {
   }
 }
 
+TEST(Lines, OfLoopsThatWaitAreNamed) {
+  const source_file mine(
+      "__global__ void k(int* x) {\n"
+      "  if (threadIdx.x == 32) atomicExch(x, 1);\n"
+      "  while (threadIdx.x == 0 && *(volatile int*)x == 0) {}\n}\n"
+      "int main() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); k<<<1, 64>>>(x); cudaFree(x); }\n");
+  const result r = run(mine.path() + " --schedule greedy --no-trace");
+  EXPECT_LT(r.output.find("mine.cu:3 (", r.output.find("a loop that waits for other threads at ")), r.output.size());
+  const result latch = run("waiting.cu --schedule fair --no-trace -- latch");
+  EXPECT_TRUE(latch.has("a loop that waits for other threads at " + place_of("waiting.cu", "arrive") + " ("))
+      << latch.output;
+}
+
 TEST(Cublas, JudgesItsInputs) {
   const result r = run_program("cublas.cu --schedule fair --no-trace -- unwritten");
   EXPECT_TRUE(

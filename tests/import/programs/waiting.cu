@@ -25,7 +25,7 @@ __global__ void latch(int* y) {
 #ifdef NO_WAIT
   l->count_down();
 #else
-  l->arrive_and_wait();
+  l->arrive_and_wait();  // arrive
 #endif
   y[threadIdx.x] = s[other()] == other();
 }
