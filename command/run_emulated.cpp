@@ -75,14 +75,22 @@ std::string identity(const hazard& h) {
   return any ? key : key + " " + h.text;
 }
 
-void show_output(int fd) {
-  constexpr size_t k_shown = 64 * 1024;
-  lseek(fd, 0, SEEK_SET);
-  std::string text(k_shown, '\0');
-  const ssize_t n = read(fd, text.data(), text.size());
+std::string bytes_of(int fd, off_t begin, size_t count) {
+  std::string text(count, '\0');
+  const ssize_t n = pread(fd, text.data(), count, begin);
   text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  return text;
+}
+
+// Prints what the program printed; of a long output the begin and the end, where it says how it failed.
+void show_output(int fd) {
+  constexpr off_t k_part = 32 * 1024;
+  const off_t size = lseek(fd, 0, SEEK_END);
+  std::string text = bytes_of(fd, 0, static_cast<size_t>(std::min(size, 2 * k_part)));
+  if (size > 2 * k_part)
+    text = fmt::format("{}\n({} bytes of the output are not shown)\n{}", bytes_of(fd, 0, k_part), size - 2 * k_part,
+                       bytes_of(fd, size - k_part, k_part));
   fmt::print("{}{}", text, text.empty() || text.back() == '\n' ? "" : "\n");
-  if (text.size() == k_shown) fmt::print("(the rest of the output is not shown)\n");
 }
 
 // Constructs that ran and are not modelled, each once.

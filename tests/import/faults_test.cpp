@@ -182,6 +182,18 @@ TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
   EXPECT_LT(r.output.find("__no_such_intrinsic (b.cu:2)"), r.output.find("error:")) << r.output;
 }
 
+TEST(Refusals, NameFunctionsOfSourcesThatWereNotGiven) {
+  const result r =
+      run("void cudaOwnCheck(cudaError_t);\nstruct timer { timer(int); ~timer(); };\nint main() {\n"
+          "  timer t(1);\n  cudaOwnCheck(cudaGetLastError());\n}\n",
+          "--schedule fair");
+  EXPECT_EQ(r.status, 2) << r.output;
+  EXPECT_TRUE(r.has("not defined in any source that was given (--with FILE adds one): timer::timer (mine.cu:4)"))
+      << r.output;
+  EXPECT_TRUE(r.has("cudaOwnCheck (mine.cu:5)")) << r.output;
+  EXPECT_FALSE(r.has("not modelled")) << r.output;
+}
+
 TEST(Refusals, AreThoseOfEverySource) {
   const warpcheck::self::scratch_folder folder;
   folder.write("a.cu", "#include <no_such_a.h>\nint main() { return 0; }\n");

@@ -262,6 +262,15 @@ TEST(Lines, OfLoopsThatWaitAreNamed) {
       << latch.output;
 }
 
+TEST(RunEmulated, ShowsTheBeginAndTheEndOfALongOutput) {
+  const source_file mine(
+      "#include <cstdio>\n__global__ void k() {}\n"
+      "int main() { k<<<1, 1>>>(); for (int i = 0; i < 20000; ++i) std::printf(\"line %05d\\n\", i); }\n");
+  const result r = run(mine.path() + " --schedule fair --no-trace");
+  EXPECT_TRUE(r.has("line 00000\n") && r.has("line 19999\n") && !r.has("line 10000\n"));
+  EXPECT_TRUE(r.has("(154464 bytes of the output are not shown)"));  // of 220,000, but for 64 KiB
+}
+
 TEST(Cublas, JudgesItsInputs) {
   const result r = run_program("cublas.cu --schedule fair --no-trace -- unwritten");
   EXPECT_TRUE(
