@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "simt/emulated/certificate_state.hpp"
+#include "simt/emulated/own_vector.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/symbols.hpp"
 
@@ -30,17 +31,6 @@ constexpr uint64_t k_runs_a_class = 50;                   // of which all but on
 constexpr uint32_t k_no_actor = ~0u;
 
 // By the number of an actor (a thread that makes choices), how many of its events happened before.
-// Vectors whose code no other file shares: that of a user's instrumented source would call the race detector.
-template <class T>
-struct own_allocator : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = own_allocator<U>;
-  };
-};
-template <class T>
-using own_vector = std::vector<T, own_allocator<T>>;
-
 using event_counts = own_vector<uint32_t>;
 
 void join_counts(event_counts& to, const event_counts& from) {

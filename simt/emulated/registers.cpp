@@ -73,6 +73,11 @@ void fragments_landed(thread& t, uint32_t below) {
   t.watched.erase(std::remove_if(t.watched.begin(), t.watched.end(), is_done), t.watched.end());
 }
 
+void fragment_gone(thread& t, const uint32_t* a) {
+  const auto is_it = [a](const watched_registers& w) { return w.read_until != 0 && w.begin == a; };
+  t.watched.erase(std::remove_if(t.watched.begin(), t.watched.end(), is_it), t.watched.end());
+}
+
 void registers_fenced(thread& t) {
   for (watched_registers& w : t.watched) w.touched = false;
 }

@@ -18,6 +18,7 @@ void registers_landed(thread& t, const uint32_t* d);
 // A fragment of A, which products up to this group read.
 void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc);
 void fragments_landed(thread& t, uint32_t below);
+void fragment_gone(thread& t, const uint32_t* a);
 void registers_fenced(thread& t);
 void check_last_store(thread& t);
 #else
@@ -25,6 +26,7 @@ inline void registers_taken(thread&, const uint32_t*, size_t, const void*) {}
 inline void registers_landed(thread&, const uint32_t*) {}
 inline void fragment_taken(thread&, const uint32_t*, uint32_t, const void*) {}
 inline void fragments_landed(thread&, uint32_t) {}
+inline void fragment_gone(thread&, const uint32_t*) {}
 inline void registers_fenced(thread&) {}
 inline void check_last_store(thread&) {}
 #endif

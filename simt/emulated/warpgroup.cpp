@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/own_vector.hpp"
 #include "simt/emulated/registers.hpp"
 #include "simt/emulated/tensor.hpp"
 
@@ -16,8 +17,8 @@ constexpr uint32_t k_group = 128;  // threads of a warpgroup
 struct product_sum {
   int n;
   size_t registers;  // of a thread
-  std::vector<float> reals;
-  std::vector<int32_t> integers;
+  own_vector<float> reals;
+  own_vector<int32_t> integers;
 };
 
 struct warpgroup_product {
@@ -28,7 +29,7 @@ struct warpgroup_product {
   local_shared_ptr<product_sum> sum;
   bool is_new_sum;
   uint32_t arrived = 0;
-  std::vector<uint32_t> a_registers;  // 4 of each thread
+  own_vector<uint32_t> a_registers;  // 4 of each thread
 };
 
 struct thread_products {
@@ -373,6 +374,8 @@ void wgmma_wait_groups(unsigned groups) {
   }
   mine.in_flight.resize(kept);
 }
+
+void end_fragment(const uint32_t* a) { fragment_gone(*current, a); }
 
 void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a_registers, matrix_descriptor a,
                  matrix_descriptor b, bool accumulate, const call_site& site) {

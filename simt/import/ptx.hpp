@@ -11,6 +11,13 @@
 #include "simt/import/launch_functions.hpp"
 #include "simt/import/ptx_arithmetic.hpp"
 
+namespace simt {
+inline namespace emu {
+// The memory of a fragment of A that a product in flight reads becomes other variables.
+void end_fragment(const uint32_t* a);
+}  // namespace emu
+}  // namespace simt
+
 namespace simt::import::ptx {
 
 [[noreturn]] inline void not_modelled(const char* instruction, SIMT_SITE) {
@@ -131,7 +138,8 @@ inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, S
 // ---- tensor cores
 
 inline major major_of(int transposed) { return transposed != 0 ? major::mn : major::k; }
-// Accumulators must be neighbours, as the elements of an array are: their places distinguish their registers.
+// A's registers are a copy, which ends with the instruction. Accumulators must be neighbours, as the elements of an
+// array are: their places distinguish their registers.
 template <size_t N>
 SIMT_INLINE void products(const wgmma_shape& shape, void* const (&d)[N], const uint32_t* a_registers, uint64_t a,
                           uint64_t b, bool accumulate, SIMT_SITE) {
@@ -139,6 +147,7 @@ SIMT_INLINE void products(const wgmma_shape& shape, void* const (&d)[N], const u
     if (d[i] != static_cast<uint32_t*>(d[0]) + i)
       misuse("wgmma", site, "its accumulators are not the elements of one array, in order");
   issue_wgmma(shape, d[0], a_registers, {a}, {b}, accumulate, site);
+  if (a_registers != nullptr) end_fragment(a_registers);
 }
 
 // mma.sync of f16 with accumulators of f16, two in a register.

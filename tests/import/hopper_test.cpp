@@ -49,6 +49,12 @@ TEST(Wgmma, MultipliesInEveryForm) {
   EXPECT_TRUE(ended(r, 0, {"wgmma.cu: clean under 6 schedules"}));
 }
 
+TEST(Wgmma, MultipliesFragmentsInRegistersOneAfterAnother) {
+  const result r = run("wgmma_registers.cu --no-trace --schedule fair");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(r.has("every schedule: proven for this input")) << r.output;
+}
+
 TEST(Wgmma, IsJudgedInEveryForm) {
   const slip slips[] = {{"", "NO_WAIT", "of an accumulator"},
                         {"", "NO_REGISTER_FENCE", "are used for the first time without a wgmma_fence before it"},
