@@ -199,6 +199,7 @@ class callable_launch {
       const Call& call;
       std::tuple<Arguments...> values;
     } c{call, {arguments...}};
+    if (dynamic_memory_refused(nullptr, config.smem_bytes, of_stream.where)) return;
     guarded_launch([&](emulation* on) {
       launch_config here = config;
       here.stream = on;

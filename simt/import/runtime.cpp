@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -148,10 +149,12 @@ void report_plain_call(const char* kernel, const site& where) {
 
 constexpr size_t k_default_limit = 48 * 1024;
 
+// `kernel` is nullptr if a call hides which one of several it is: then the limit of any kernel counts.
 static bool is_within_dynamic_limit(const void* kernel, size_t bytes) {
   const auto& limits = the_program().dynamic_limit;
-  const auto found = limits.find(kernel);
-  return bytes <= k_default_limit || (found != limits.end() && bytes <= static_cast<size_t>(found->second));
+  return bytes <= k_default_limit || std::any_of(limits.begin(), limits.end(), [&](const auto& one) {
+           return (kernel == nullptr || one.first == kernel) && bytes <= static_cast<size_t>(one.second);
+         });
 }
 
 bool may_wait(const void* kernel, const launch_config& c) {

@@ -131,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"double-free", 1, "error_return", "double-free", "not the start of a live allocation"},
         mistake{"too-many-threads", 1, "launch_limit", nullptr, "block.x is 2048, allowed are 1 to 1024"},
         mistake{"too-much-shared-memory", 1, "launch_limit", "too-much-shared-memory", "65536 bytes"},
+        mistake{"too-much-for-a-template", 1, "launch_limit", "too-much-for-a-template", "65536 bytes"},
         mistake{"configured-shared-memory", 1, "launch_limit", "attributes", "65536 bytes"},
         mistake{"cooperative-shared-memory", 1, "launch_limit", "cooperative-shared-memory", "65536 bytes"},
         mistake{"cluster", 0, "clean", nullptr, "reached the end"},

@@ -6,6 +6,10 @@
 #include <cstring>
 #include <stdexcept>
 
+template <int N>
+__global__ void clear(int* p) {
+  if (threadIdx.x < N) p[threadIdx.x] = 0;
+}
 __global__ void fill(int* p, int n) {  // the-kernel
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) p[i] = i;  // kernel-write
@@ -101,6 +105,7 @@ void misuse_the_runtime(world& w) {
   }
   if (w.is("too-many-threads")) fill<<<1, 2048>>>(p, 64);
   if (w.is("too-much-shared-memory")) fill<<<1, 64, 64 * 1024>>>(p, 64);  // too-much-shared-memory
+  if (w.is("too-much-for-a-template")) clear<4><<<1, 64, 64 * 1024>>>(p);  // too-much-for-a-template
   if (w.is("opted-in-shared-memory")) {
     cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
     fill<<<1, 64, 64 * 1024>>>(p, 64);
