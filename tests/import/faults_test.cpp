@@ -169,6 +169,24 @@ TEST(KeepGoing, WithManyRacesThatMayYetProveHarmless) {
   EXPECT_EQ(r.output.find("race: "), r.output.rfind("race: ")) << r.output;
 }
 
+TEST(Loops, ThatWaitAreNamedByTheirLine) {
+  const result r =
+      run("__global__ void k(int* x) {\n"
+          "  if (threadIdx.x == 32) atomicExch(x, 1);\n"
+          "  while (threadIdx.x == 0 && *(volatile int*)x == 0) {}\n}\n"
+          "int main() { int* x; cudaMalloc(&x, 4); cudaMemset(x, 0, 4); k<<<1, 64>>>(x); cudaFree(x); }\n",
+          "--schedule greedy");
+  EXPECT_LT(r.output.find("mine.cu:3 (", r.output.find("a loop that waits for other threads at ")), r.output.size());
+}
+
+TEST(Output, IsShownFromItsBeginAndItsEnd) {
+  const result r =
+      run("#include <cstdio>\n__global__ void k() {}\n"
+          "int main() { k<<<1, 1>>>(); for (int i = 0; i < 20000; ++i) std::printf(\"line %05d\\n\", i); }\n");
+  EXPECT_TRUE(r.has("line 00000\n") && r.has("line 19999\n") && !r.has("line 10000\n"));
+  EXPECT_TRUE(r.has("(154464 bytes of the output are not shown)"));  // of 220,000, but for 64 KiB
+}
+
 TEST(Refusals, NameEveryFeatureOfEverySourceFirst) {
   const warpcheck::self::scratch_folder folder;
   folder.write("a.cu",

@@ -1,0 +1,28 @@
+// `warpcheck run-emulated` names lines of the program for accesses and waits in functions of the toolkit's headers.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/import/program.hpp"
+
+namespace {
+
+using namespace warpcheck::self;
+using result = command_result;
+
+TEST(Lines, OfCallersAreNamedIfFunctionsOfHeadersAccessMemory) {
+  for (const char* mode :
+       {"half-sum", "pair-sum", "tile-load", "tile-store", "group-copy", "barrier-copy", "block-load", "block-store"}) {
+    const result r = run_program(std::string("lines.cu --schedule fair --no-trace -- ") + mode);
+    EXPECT_EQ(r.status, 1) << mode << "\n" << r.output;
+    EXPECT_TRUE(r.has("at " + place_of("lines.cu", mode))) << mode << "\n" << r.output;
+  }
+}
+
+TEST(Lines, OfWaitsForALatchAreNamed) {
+  const result latch = run_program("waiting.cu --schedule fair --no-trace -- latch");
+  EXPECT_TRUE(latch.has("a loop that waits for other threads at " + place_of("waiting.cu", "arrive") + " ("))
+      << latch.output;
+}
+
+}  // namespace
