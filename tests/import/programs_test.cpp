@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"never-written", 1, "uninitialized", "uninitialized", "nobody wrote"},
         mistake{"diverged-barrier", 1, "deadlock", "barrier", "waits for ever"},
         mistake{"race-on-a-variable", 1, "race", "global-race", "buffer of 4 bytes"},
-        mistake{"segfault", 1, "crash", nullptr, "host's code at misuse.cu:171"},
+        mistake{"segfault", 1, "crash", nullptr, "host's code at misuse.cu:176"},
         mistake{"abort", 1, "crash", nullptr, "signal 6"},
         mistake{"double-free-then-segfault", 1, "crash", "before-the-crash", "host's code at misuse.cu:181"},
         mistake{"throw", 1, "crash", nullptr, "the program died"},
