@@ -50,7 +50,7 @@ TEST(Wgmma, MultipliesInEveryForm) {
 }
 
 TEST(Wgmma, MultipliesFragmentsInRegistersOneAfterAnother) {
-  const result r = run("wgmma_registers.cu --no-trace --schedule fair");
+  const result r = run_program("wgmma_registers.cu --no-trace --schedule fair");
   EXPECT_EQ(r.status, 0) << r.output;
   EXPECT_TRUE(r.has("every schedule: proven for this input")) << r.output;
 }
