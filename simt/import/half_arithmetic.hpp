@@ -108,7 +108,7 @@ struct alignas(4) half_pair {
 
 // Compare and swap of 2 and 4 bytes.
 template <class T>
-SIMT_INLINE T atomic_sum(T* p, T v) {
+[[gnu::always_inline]] inline T atomic_sum(T* p, T v) {
   using word = std::conditional_t<sizeof(T) == 2, unsigned short, unsigned>;
   word seen, old = atomicCAS(reinterpret_cast<word*>(p), word{0}, word{0});  // reads it atomically
   do {
