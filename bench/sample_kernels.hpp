@@ -42,18 +42,20 @@ __global__ void softmax_rows(const float* in, float* out, int cols) {
   for (int c = first; c < cols; c += step) y[c] = expf(x[c] - m) / s;
 }
 
-// C = A B of n x n matrices by tiles of 16 x 16 in shared memory: each element of A and B is read by n / 16 blocks.
-inline __global__ void tiled_product(const float* a, const float* b, float* c, int n) {
-  SIMT_SHARED(left, float[16][16]);
-  SIMT_SHARED(right, float[16][17]);
+// C = A B of n x n matrices by tiles in shared memory, one for each block: each element of A and B is read by n / Tile
+// blocks.
+template <int Tile>
+__global__ void tiled_product(const float* a, const float* b, float* c, int n) {
+  SIMT_SHARED(left, float[Tile][Tile]);
+  SIMT_SHARED(right, float[Tile][Tile + 1]);
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const int col = static_cast<int>(blockIdx.x) * 16 + x, row = static_cast<int>(blockIdx.y) * 16 + y;
+  const int col = static_cast<int>(blockIdx.x) * Tile + x, row = static_cast<int>(blockIdx.y) * Tile + y;
   float sum = 0;
-  for (int k = 0; k < n; k += 16) {
+  for (int k = 0; k < n; k += Tile) {
     left[y][x] = a[row * n + k + x];
     right[y][x] = b[(k + y) * n + col];
     __syncthreads();
-    for (int i = 0; i < 16; ++i) sum += left[y][i] * right[i][x];
+    for (int i = 0; i < Tile; ++i) sum += left[y][i] * right[i][x];
     __syncthreads();
   }
   c[row * n + col] = sum;

@@ -87,7 +87,7 @@ void run_softmax(const float* in, float* out, unsigned rows, int cols, simt::str
 }
 void run_tiled_product(const float* a, const float* b, float* c, int n, simt::stream_t stream) {
   const auto tiles = static_cast<unsigned>(n / 16);
-  simt::launch({dim3(tiles, tiles), dim3(16, 16), 0, stream}, tiled_product, a, b, c, n);
+  simt::launch({dim3(tiles, tiles), dim3(16, 16), 0, stream}, tiled_product<16>, a, b, c, n);
 }
 void run_stencil(const float* in, float* out, int n, simt::stream_t stream) {
   simt::launch({dim3(static_cast<unsigned>(n / 256)), dim3(256), 0, stream}, stencil, in, out, n);

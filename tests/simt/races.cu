@@ -347,7 +347,7 @@ bool run_matmul(simt::emulation* stream) {
     a[i] = static_cast<float>(i % 7);
     b[i] = static_cast<float>(i % 5);
   }
-  simt::launch({dim3(2, 2), dim3(16, 16), 0, stream}, tiled_product, a.data(), b.data(), c.data(), 32);
+  simt::launch({dim3(2, 2), dim3(16, 16), 0, stream}, tiled_product<16>, a.data(), b.data(), c.data(), 32);
   for (size_t i = 0; i < 32; ++i) {
     for (size_t j = 0; j < 32; ++j) {
       float expected = 0;

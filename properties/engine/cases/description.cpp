@@ -179,6 +179,24 @@ const description* find_description(std::string_view op) {
   return found == described_operators().end() ? nullptr : &*found;
 }
 
+uint32_t dtype_bit(dtype type) {
+  switch (type) {
+    case dtype::f16: return WARPCHECK_F16;
+    case dtype::bf16: return WARPCHECK_BF16;
+    case dtype::f32: return WARPCHECK_F32;
+    case dtype::f64: return WARPCHECK_F64;
+    case dtype::e4m3: return WARPCHECK_E4M3;
+    case dtype::e5m2: return WARPCHECK_E5M2;
+    case dtype::i8: return WARPCHECK_I8;
+    case dtype::i32: return WARPCHECK_I32;
+    case dtype::i64: return WARPCHECK_I64;
+    case dtype::u8: return WARPCHECK_U8;
+    case dtype::u16: return WARPCHECK_U16;
+    case dtype::u32: return WARPCHECK_U32;
+  }
+  return 0;
+}
+
 std::vector<dtype> types_of(const tensor_rule& t) {
   std::vector<dtype> types;
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16, dtype::f64, dtype::i32, dtype::i64, dtype::u8,

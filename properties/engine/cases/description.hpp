@@ -143,6 +143,8 @@ struct description_registration {
 };
 const description* find_description(std::string_view op);  // null if there is none
 
+// Returns the type's bit of warpcheck_dtype_bit (candidate.h).
+uint32_t dtype_bit(dtype type);
 // Returns the allowed types in the order of their bits; none: that of the first tensor.
 std::vector<dtype> types_of(const tensor_rule& t);
 // Returns the text of a scalar's usual value: the name of its code, or the number.

@@ -127,6 +127,5 @@ std::string describe_device(std::string_view device);
 
 warpcheck_device device_from_name(std::string_view name);  // usage_error unless cpu, cuda or emulated
 std::string_view name_of(warpcheck_device device);
-uint32_t dtype_bit(dtype type);
 
 }  // namespace warpcheck::engine
