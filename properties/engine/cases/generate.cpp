@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/shrinking/shrink.hpp"
 #include "properties/engine/trials/library.hpp"
 
