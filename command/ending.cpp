@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
@@ -13,6 +14,15 @@ bool is_without_judgement(const run_counts& c) {
 }
 
 }  // namespace
+
+void add(run_counts& counts, const engine::job_result& r) {
+  counts.cases += r.cases;
+  counts.skipped += r.skipped;
+  counts.launches += r.launches;
+  counts.compared += r.compared;
+  counts.failures += static_cast<int64_t>(r.failures.size());
+  counts.is_lacking |= r.first_skipped && r.first_skipped->message.starts_with(engine::k_needs);
+}
 
 std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts) {
   std::vector<std::string> list;

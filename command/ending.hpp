@@ -8,6 +8,7 @@
 
 #include "command/plan.hpp"
 #include "command/request.hpp"
+#include "properties/engine/processes/supervisor.hpp"
 
 namespace warpcheck::cli {
 
@@ -15,6 +16,8 @@ struct run_counts {
   int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
   bool is_lacking = false;  // the candidate does not offer what a skipped case needs
 };
+// Adds the counts of a property with one of its types.
+void add(run_counts& counts, const engine::job_result& r);
 // Returns operators ("softmax") and, of the others, properties ("softmax/long-row") without judgement. Of an operator
 // nothing failed, and either within-error-bound ran and compared no element, or cases were skipped and the others
 // compared none. Of a property within the offer every case was skipped, or none made a launch.

@@ -65,13 +65,8 @@ void add_results(fuzz_state& s, const std::vector<planned_job>& jobs, const run_
   for (size_t i = 0; i < jobs.size(); ++i) {
     const job_result& r = results.jobs[i];
     fuzz_totals& t = s.totals[jobs[i].p->op + "/" + jobs[i].p->name];
-    t.cases += r.cases;
-    t.skipped += r.skipped;
-    t.launches += r.launches;
-    t.compared += r.compared;
-    t.failures += static_cast<int64_t>(r.failures.size());
+    add(t, r);
     t.max_error_ratio = std::max(t.max_error_ratio, r.max_error_ratio);
-    t.is_lacking |= r.first_skipped && r.first_skipped->message.starts_with(k_needs);
     fuzz_coverage& c = s.coverage[fmt::format("{} {}", jobs[i].p->op, warpcheck::name_of(jobs[i].t.type))];
     for (const auto& [name, cases] : r.classes) c.classes[name] += cases;
     for (const auto& [name, cases] : r.combinations) c.combinations[name] += cases;
@@ -307,10 +302,7 @@ class fuzzer {
 
   // Operators and properties without judgement in any round.
   std::vector<std::string> unjudged() const {
-    std::map<std::string, run_counts> counts;
-    for (const auto& [name, t] : shown_.totals)
-      counts[name] = {t.cases, t.skipped, t.launches, t.compared, t.failures, t.is_lacking};
-    return without_judgement(counts);
+    return without_judgement({shown_.totals.begin(), shown_.totals.end()});
   }
 
   asked_properties asked() const {

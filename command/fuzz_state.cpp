@@ -82,7 +82,7 @@ fuzz_state fuzz_state_from_json(const std::string& text, const std::string& name
     s.rounds = j.at("rounds");
     s.seconds = j.at("seconds");
     for (const auto& [key, t] : j.at("totals").items())
-      s.totals[key] = {t.at(0), t.at(1), t.at(2), t.at(3), t.at(4), number_from_json(t.at(5)), t.at(6)};
+      s.totals[key] = {{t.at(0), t.at(1), t.at(2), t.at(3), t.at(4), t.at(6)}, number_from_json(t.at(5))};
     for (const auto& [key, c] : j.at("coverage").items()) s.coverage[key] = {c.at(0), c.at(1), c.at(2)};
     s.judged = j.at("judged").get<std::map<std::string, std::string>>();
     s.minimised = j.at("minimised").get<std::map<std::string, int64_t>>();

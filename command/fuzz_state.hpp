@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "command/ending.hpp"
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/processes/supervisor.hpp"
 #include "properties/engine/trials/verdict.hpp"
@@ -26,10 +27,8 @@ struct fuzz_finding {
 };
 
 // A property, all dtypes together.
-struct fuzz_totals {
-  int64_t cases = 0, skipped = 0, launches = 0, compared = 0, failures = 0;
+struct fuzz_totals : run_counts {
   double max_error_ratio = 0;
-  bool is_lacking = false;  // as in run_counts
 };
 
 // An operator and dtype.

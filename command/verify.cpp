@@ -391,15 +391,7 @@ void print_first_cases(const std::vector<planned_job>& jobs, const std::vector<j
 
 std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, const run_result_set& results) {
   std::map<std::string, run_counts> counts;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    run_counts& c = counts[jobs[i].p->op + "/" + jobs[i].p->name];
-    c.cases += results.jobs[i].cases;
-    c.skipped += results.jobs[i].skipped;
-    c.launches += results.jobs[i].launches;
-    c.compared += results.jobs[i].compared;
-    c.failures += static_cast<int64_t>(results.jobs[i].failures.size());
-    if (const auto& skip = results.jobs[i].first_skipped) c.is_lacking |= skip->message.starts_with(k_needs);
-  }
+  for (size_t i = 0; i < jobs.size(); ++i) add(counts[jobs[i].p->op + "/" + jobs[i].p->name], results.jobs[i]);
   return without_judgement(counts);
 }
 

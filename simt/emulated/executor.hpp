@@ -175,7 +175,7 @@ struct warp_state {
   uint32_t live = 0;        // lanes that have not exited
   uint32_t waiting = 0;     // lanes inside a collective
   uint32_t at_barrier = 0;  // lanes at the block barrier
-  uint32_t base = 0;     // race flavour: every lane knows its warp's epochs below this
+  uint32_t base = 0;        // race flavour: every lane knows its warp's epochs below this
 };
 
 struct block_state {

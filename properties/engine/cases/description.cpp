@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "properties/engine/error.hpp"
-#include "properties/engine/trials/library.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::engine {
