@@ -5,6 +5,7 @@ r"""Makes a baseline of bench/baselines/ from what a benchmark of rows wrote, or
     softmax_bench --peer libwarpcheck_peer_cudnn.so --benchmark_filter=x256 --benchmark_out=cudnn.json ...
     bench/baseline.py make softmax.json cudnn.json --earlier bench/baselines/nvidia_h200/softmax.json \
         --driver 580.159.04 --out new.json
+    bench/baseline.py update bench/baselines/nvidia_h200/softmax.json some_rows.json --driver 580.159.04
     bench/baseline.py table new.json
     bench/baseline.py page bench/baselines/nvidia_h200
 
@@ -12,6 +13,9 @@ Rows are those of the first file. Of further files, of the same operator, only p
 in that run. A peer that no file has is taken from the earlier baseline and marked: of another run, perhaps of another
 GPU. Rows of --later, an output of the benchmark at a commit that changed only these, replace those of the same name,
 and keep their commit.
+
+`update` puts the rows of outputs of one later run into a baseline, in place of those of the same name or behind the
+others (--order: in the order of --benchmark_list_tests). They keep their commit, unless no row of another run is left.
 """
 import argparse
 import json
@@ -66,6 +70,32 @@ def measured(entry):
     return made | {key: round(entry[key], 4) for key in OWN if key in entry}
 
 
+def baseline_row(name, entry, further, earlier):
+    """A row: `further` are outputs of which only peers count, `earlier` is the row of the earlier baseline."""
+    peers = peers_of(entry)
+    for others in further:
+        peers.update(peers_of(others[name]) if name in others else {})
+    for peer, times in peers_in(earlier).items():
+        peers.setdefault(peer, {"us": times["us"], "earlier": True})
+    return {
+        "name": name,
+        "variant": entry.get("label", "").split(" peer:")[0],
+        "median_us": round(entry["median_us"], 2),
+    } | measured(entry) | {"peers": dict(sorted(peers.items()))}
+
+
+def head_of(context, driver):
+    """Of what run a baseline is."""
+    return {key: context[key] for key in ("gpu", "commit", "launch_us") if key in context} | \
+        {"driver": driver, "date": context["date"][:10]}
+
+
+def write_baseline(path, head, rows):
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    with open(path, "w") as file:
+        file.write(json.dumps(head)[:-1] + ', "rows": [\n' + lines + "\n]}\n")
+
+
 def make(options):
     rows, context = rows_of(options.files[0])
     further = [rows_of(path)[0] for path in options.files[1:]]
@@ -73,26 +103,33 @@ def make(options):
     earlier = {row["name"]: row for row in load(options.earlier)["rows"]} if options.earlier else {}
     made = []
     for name in rows:
-        entry = later.get(name, rows[name])
-        peers = peers_of(entry)
-        for others in further if name not in later else []:
-            peers.update(peers_of(others[name]) if name in others else {})
-        for peer, times in earlier.get(name, {}).get("peers", {}).items():
-            peers.setdefault(peer, {"us": times["us"], "earlier": True})
-        made.append({
-            "name": name,
-            "variant": entry.get("label", "").split(" peer:")[0],
-            "median_us": round(entry["median_us"], 2),
-        } | measured(entry) | {
-            "peers": dict(sorted(peers.items())),
-        } | ({"commit": later_context["commit"]} if name in later else {}))
-    baseline = {key: context[key] for key in ("gpu", "commit", "launch_us") if key in context}
-    baseline["driver"] = options.driver
-    baseline["date"] = context["date"][:10]
-    lines = ",\n".join("  " + json.dumps(row) for row in made)
-    text = json.dumps(baseline)[:-1] + ', "rows": [\n' + lines + "\n]}\n"
-    with open(options.out, "w") as file:
-        file.write(text)
+        row = baseline_row(name, later.get(name, rows[name]), further if name not in later else [],
+                           earlier.get(name, {}))
+        made.append(row | ({"commit": later_context["commit"]} if name in later else {}))
+    write_baseline(options.out, head_of(context, options.driver), made)
+
+
+def listed_names(path):
+    with open(path) as file:
+        return [re.sub(r"/iterations:.*", "", line.strip()) for line in file if line.strip()]
+
+
+def update(options):
+    baseline = load(options.baseline)
+    rows = {row["name"]: row for row in baseline.pop("rows")}
+    outputs = [rows_of(path) for path in options.files]
+    commits = {context["commit"] for _, context in outputs}
+    if len(commits) > 1:
+        sys.exit(f"baseline: outputs of one run have one commit, these have {', '.join(sorted(commits))}")
+    new = {name: baseline_row(name, entry, [], rows.get(name, {}))
+           for of_output, _ in outputs for name, entry in of_output.items()}
+    head = head_of(outputs[0][1], options.driver)
+    if not rows.keys() <= new.keys():
+        new = {name: row | {"commit": head["commit"]} for name, row in new.items()}
+        head = baseline
+    rows |= new
+    order = {name: place for place, name in enumerate(listed_names(options.order))} if options.order else {}
+    write_baseline(options.baseline, head, sorted(rows.values(), key=lambda row: order.get(row["name"], len(order))))
 
 
 # How peers that are candidate libraries write their names.
@@ -226,6 +263,12 @@ def main():
     making.add_argument("--driver", required=True, help="the version of the GPU's driver, as nvidia-smi prints it")
     making.add_argument("--out", required=True, help="the baseline to write")
     making.set_defaults(run=make)
+    updating = commands.add_parser("update", help="rows of a later run in place of a baseline's")
+    updating.add_argument("baseline", help="the baseline to change")
+    updating.add_argument("files", nargs="+", help="what --benchmark_out wrote, in one run")
+    updating.add_argument("--driver", required=True, help="the version of the GPU's driver, as nvidia-smi prints it")
+    updating.add_argument("--order", help="what --benchmark_list_tests prints, for the order of rows")
+    updating.set_defaults(run=update)
     showing = commands.add_parser("table", help="tables of baselines, in Markdown")
     showing.add_argument("files", nargs="+", help="baselines")
     showing.set_defaults(run=table)

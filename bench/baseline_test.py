@@ -144,6 +144,45 @@ class Baseline(unittest.TestCase):
         lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
         self.assertEqual(lines[-1], "| f32/1x64 (def) | warp | 200.0 | 4000 | 0.500 | - | - | - | - |")
 
+    def update(self, baseline, commit, *rows, order=None):
+        """The baseline after rows of another run."""
+        newer = output(*rows)
+        newer["context"].update(commit=commit, date="2026-01-03T00:00:00")
+        done = self.run_script("update", baseline, self.write("newer.json", newer), "--driver", "1.2.4",
+                               *(["--order", order] if order else []))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(baseline) as file:
+            return json.load(file)
+
+    def test_update(self):
+        ours = self.write("ours.json", output(row("softmax/f32/8x32", 125.0, {"cudnn": 500.0}, (0.25, 0.2, 0.3)),
+                                              row("softmax/f32/1x64", 250.0)))
+        self.make(ours)
+        with open(self.path("names"), "w") as file:
+            file.write("softmax/f32/8x32/iterations:101/manual_time\nsoftmax/f32/4x48/iterations:101/manual_time\n"
+                       "softmax/f32/1x64/iterations:101/manual_time\n")
+        made = self.update(self.path("made.json"), "def", row("softmax/f32/4x48", 90.0),
+                           row("softmax/f32/8x32", 100.0, {"torch eager": 110.0}, (0.9, 0.8, 1.0)),
+                           order=self.path("names"))
+        self.assertEqual((made["commit"], made["driver"], made["date"]), ("abc", "1.2.3", "2026-01-02"))
+        self.assertEqual([(r["name"], r["median_us"], r.get("commit")) for r in made["rows"]],
+                         [("softmax/f32/8x32", 100.0, "def"), ("softmax/f32/4x48", 90.0, "def"),
+                          ("softmax/f32/1x64", 250.0, None)])
+        self.assertEqual(made["rows"][0]["peers"], {"cudnn": {"us": 500.0, "earlier": True},
+                                                    "torch eager": {"us": 110.0, "ratio": [0.9, 0.8, 1.0]}})
+        made = self.update(self.path("made.json"), "ghi", *(row(r["name"], 80.0) for r in made["rows"]))
+        self.assertEqual((made["commit"], made["driver"], made["date"]), ("ghi", "1.2.4", "2026-01-03"))
+        self.assertEqual([(r["median_us"], r.get("commit")) for r in made["rows"]], [(80.0, None)] * 3)
+
+    def test_update_refuses_outputs_of_two_runs(self):
+        self.make(self.write("ours.json", output(row("softmax/f32/8x32", 125.0))))
+        other = output(row("softmax/f32/8x32", 100.0))
+        other["context"]["commit"] = "def"
+        done = self.run_script("update", self.path("made.json"), self.path("ours.json"),
+                               self.write("other.json", other), "--driver", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("these have abc, def", done.stderr)
+
     def test_refusals(self):
         failed = row("softmax/f32/8x32", 125.0) | {"error_occurred": True, "error_message": "wrong"}
         with open(self.path("cut.json"), "w") as file:
