@@ -20,9 +20,10 @@ struct admitted_statement {
 
   bool is_of_gates() const { return op == "gru"; }
 };
-// Judges the cases of the property that compares values again, with the smallest number that admits them. Operators
-// whose candidate publishes our plan, or whose results need no statement, have none. Jobs with another failure than
-// wrong values (a crash, a timeout) have none either. `results` are those of the jobs, in their order.
+// Judges the cases of the property that compares values again, and the failing cases of other properties, with the
+// smallest number that admits them. Operators whose candidate publishes our plan, or whose results need no statement,
+// have none. Jobs with another failure than wrong values (a crash, a timeout) have none either. `results` are those of
+// the jobs, in their order.
 std::vector<admitted_statement> admitted_statements(const std::vector<planned_job>& jobs,
                                                     std::span<const engine::job_result> results);
 // "reduce: admitted by sums of depth <= 96", "gru: admitted by gates <= 40"

@@ -413,6 +413,24 @@ void print_exact_runs(const std::vector<planned_job>& jobs, const run_result_set
                probability);
 }
 
+// Prints each reason once, with the first property that it keeps from being judged.
+void print_skipped(const std::vector<job_result>& results) {
+  for (auto r = results.begin(); r != results.end(); ++r) {
+    if (!r->first_skipped) continue;
+    const std::string& reason = r->first_skipped->message;
+    const auto has_reason = [&](const job_result& other) {
+      return other.first_skipped && other.first_skipped->message == reason;
+    };
+    if (std::any_of(results.begin(), r, has_reason)) continue;
+    int64_t others = 0, cases = 0;
+    for (auto other = r + 1; other != results.end(); ++other)
+      if (has_reason(*other)) ++others, cases += other->skipped;
+    fmt::print("skipped: {} ({} cases){}: {}\n", r->id, r->skipped,
+               others > 0 ? fmt::format(" and {} other{} ({} cases)", others, others == 1 ? "" : "s", cases) : "",
+               reason);
+  }
+}
+
 // Prints the lines below the table, and returns the exit code.
 int conclude(const run_request& request, const job_result& all, const run_result_set& results,
              const coverage_result& coverage, const std::vector<std::string>& unjudged,
@@ -429,8 +447,7 @@ int conclude(const run_request& request, const job_result& all, const run_result
     fmt::print("every schedule: proven for this input in {} of {} cases\n", all.every_schedule,
                all.cases - all.skipped);
   if (results.failed_fast) fmt::print("stopped at the first failure: the finished cases are in this table\n");
-  for (const job_result& r : results.jobs)
-    if (r.first_skipped) fmt::print("skipped: {} ({} cases): {}\n", r.id, r.skipped, r.first_skipped->message);
+  print_skipped(results.jobs);
   run_ending e{all.cases, all.skipped, all.worst > verdict::skipped || !coverage.met(), unjudged, ""};
   for (const formula_verdict& f : formulas) e.failed |= f.is_free();
   if (results.interrupted)

@@ -156,6 +156,24 @@ def matmul(a, b, c):
 matmul.dtypes = ["f16"]
 matmul.states = {states!r}
 """
+# Refuses rows that lie far apart, as PyTorch's product does on a GPU.
+NEAR = """
+import sys
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+
+
+def matmul(a, b, c, ta, tb):
+    farthest = max([t.strides[0] for t in (a, b, c) if t.shape[0] > 1], default=0)
+    if farthest > 2**31 - 1:
+        raise {error}
+    operators_numpy.matmul(a, b, c, ta=ta, tb=tb, alpha=1, beta=0, sigmoid=0, mu=0, sigma=1, mode=0, rows_alone=0)
+
+
+matmul.dtypes = ["f16"]
+"""
+FAR = "at::cuda::blas::gemm<float> argument lda must be positive and less than 2147483647 but got "
 COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
                   "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
                   "the-reverse-direction-is-the-flipped-forward-one", "both-directions-equal-each-alone",
@@ -243,6 +261,22 @@ class Offers(unittest.TestCase):
                 done = self.run_verify(folder, "matmul", "square.py", "--shrink-seconds", "0.5")
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertEqual("matmul/within-error-bound: violation: " in done.stdout, code == 1, done.stdout)
+
+    @unittest.skipIf("matmul" not in FEATURES, "about matmul")
+    def test_an_exception_that_says_what_is_not_offered_is_a_refusal(self):
+        for error, is_refusal in ((f"RuntimeError('{FAR}' + str(farthest))", True),
+                                  ("OverflowError('Python int too large to convert to C int')", True),
+                                  ("RuntimeError('CUDA error: an illegal memory access was encountered')", False),
+                                  ("TypeError('unsupported operand type(s) for +')", False)):
+            with self.subTest(error=error), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "near.py").write_text(NEAR.format(docs=DOCS, error=error))
+                done = self.run_verify(folder, "matmul", "near.py", "--shrink-seconds", "0.5", "--property",
+                                       "large-offset", cases=60)
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, 0 if is_refusal else 1, said)
+                self.assertEqual(re.search(r"does not offer .*ld[abc]>2147483647", said) is not None, is_refusal, said)
+                self.assertEqual("matmul/large-offset: error_return: " in said, not is_refusal, said)
 
     @unittest.skipIf("gru" not in FEATURES, "about gru")
     def test_equal_bits_of_different_calls_are_asked_of_those_who_state_them(self):

@@ -416,6 +416,15 @@ total.dtypes = ["f32", "f64"]
   EXPECT_TRUE(ended(r, 0, {"reduce f64: offers nothing"}, {"skipped"}));
 }
 
+TEST_F(Python, AReasonForSkippedCasesIsToldOnce) {
+  folder_.write("none.py", "def total(x, y, op): raise NotImplementedError('no call is offered')\n");
+  const result r = run("verify reduce --python none.py:total --interpreter " + interpreter() +
+                       " --dtype f32 --cases 4 --size quick --max-cols 300 --property within-error-bound --property "
+                       "permutation");
+  EXPECT_TRUE(ended(r, 1, {"skipped: reduce/within-error-bound f32 cpu (4 cases) and 1 other ("},
+                    {"skipped: reduce/permutation"}));
+}
+
 // By chance alone some calls are answered: within what was found to be offered, that is a failure of its own.
 TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
   const result r = run("verify softmax --python door.py:fickle --interpreter " + interpreter() +
@@ -428,6 +437,7 @@ TEST_F(Python, AnOfferThatIsBrokenIsAFailure) {
 // A bound and a multiple are offers; one refused size that fits neither is a failure of its case.
 TEST_F(Python, AskingTellsBoundsAndMultiplesFromSingleRefusals) {
   folder_.write("sizes.py", R"(
+import numpy
 from door import softmax
 def answer(is_offered, x, y, index):
     if not is_offered(x.shape[1]):
@@ -436,6 +446,8 @@ def answer(is_offered, x, y, index):
 def bounded(x, y, index=None): answer(lambda n: 33 <= n <= 64, x, y, index)
 def multiple(x, y, index=None): answer(lambda n: n % 12 == 0 and n <= 240, x, y, index)
 def single(x, y, index=None): answer(lambda n: n % 7 != 3, x, y, index)
+def is_vector(t): return t.ctypes.data % 16 == 0 and (t.shape[0] == 1 or t.strides[0] == t.shape[1] * t.itemsize)
+def vectors(x, y): answer(lambda n: is_vector(numpy.asarray(x)) and is_vector(numpy.asarray(y)), x, y, None)
 )");
   const auto verify_sizes = [&](const std::string& function) {
     return run(
@@ -448,6 +460,8 @@ def single(x, y, index=None): answer(lambda n: n % 7 != 3, x, y, index)
   EXPECT_EQ(multiple.status, 0) << multiple.output;
   for (const char* lacked : {"cols%12", "cols>240"}) EXPECT_TRUE(multiple.has(lacked)) << multiple.output;
   EXPECT_TRUE(ended(single, 1, {"softmax/within-error-bound: broken_offer: "}, {"does not offer"}));
+  // A gap is a reason of its own, which an even distance between rows makes.
+  EXPECT_TRUE(ended(verify_sizes("vectors"), 0, {"x misaligned 16", "y misaligned 16", "ldx>cols", "ldy>cols"}));
 }
 
 TEST_F(Python, TheVerdictNamesTheDepthOfSums) {
@@ -474,6 +488,35 @@ def exact(x, y, op): total(x, y, op, lambda v: v.astype("f8").sum(axis=1))
   EXPECT_GE(chain, 3);
   EXPECT_LE(chain, 299);
   EXPECT_LE(exact, 1);
+}
+
+// Of 16 chains the cases of within-error-bound hold; those of another property show the depth, which then holds.
+TEST_F(Python, TheDepthOfTheVerdictAdmitsTheFailuresOfEveryProperty) {
+  const std::string lanes = R"(
+import numpy
+def lanes(x, y):
+    x, y = numpy.from_dlpack(x), numpy.from_dlpack(y)
+    if not x.size: return
+    with numpy.errstate(all="ignore"):
+        e = numpy.exp((x - x.max(axis=1, keepdims=True)).astype("f8")).astype("f4")
+        parts = numpy.zeros((len(x), -(-x.shape[1] // 16) * 16), "f4")
+        parts[:, :x.shape[1]] = e
+        sums = numpy.cumsum(parts.reshape(len(x), -1, 16), axis=1, dtype="f4")[:, -1]
+        y[...] = e / sums.sum(axis=1, dtype="f8", keepdims=True)
+)";
+  const auto verify_lanes = [&](const std::string& states) {
+    folder_.write("lanes.py", lanes + "lanes.states = '" + states + "'\n");
+    return run("verify softmax --python lanes.py:lanes --interpreter " + interpreter() +
+               " --dtype f32 --cases 60 --size quick --max-cols 4000 --shrink-seconds 0.5 --property "
+               "long-accumulation --property within-error-bound");
+  };
+  const result failing = verify_lanes("");
+  const std::string text = "softmax: admitted by sums of depth <= ";
+  ASSERT_TRUE(
+      ended(failing, 1, {"softmax/long-accumulation: violation: ", text}, {"softmax/within-error-bound: violation: "}));
+  const int depth = std::stoi(failing.output.substr(failing.output.find(text) + text.size()));
+  EXPECT_LE(depth, 256);
+  EXPECT_TRUE(ended(verify_lanes("sums <= " + std::to_string(depth)), 0, {}));
 }
 
 TEST_F(Python, ScalarsWithoutAParameterHaveTheirDefaults) {

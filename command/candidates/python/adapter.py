@@ -15,6 +15,7 @@ import inspect
 import json
 import mmap
 import os
+import re
 import select
 import signal
 import socket
@@ -219,6 +220,19 @@ def sentence(error, path):
     return text + (f" ({path}:{lines[-1]})" if lines else "")
 
 
+# Words of an error of PyTorch, cuBLAS or Triton for a call that the library does not offer.
+REFUSAL = re.compile(r"not[ _](yet )?(supported|implemented)|unsupported|less than (or equal to )?\d|exceeds|"
+                     r"too (large|big|long)|out of resource:", re.IGNORECASE)
+
+
+def is_refusal(error):
+    """True for an exception that says that a call is not offered. Other types may have such words by a mistake in the
+    function, such as the TypeError 'unsupported operand type'."""
+    if isinstance(error, (NotImplementedError, OverflowError)):
+        return True
+    return isinstance(error, RuntimeError) and REFUSAL.search(str(error)) is not None
+
+
 def may_fork():
     """Whether a fork of this process is as good as a new one: what the GPU's driver and threads hold is lost."""
     for number in os.listdir("/proc/self/fd"):
@@ -389,8 +403,6 @@ class Server:
             self.prepared(call, mirrors)()
         except Unsupported as e:
             return UNSUPPORTED, str(e)
-        except NotImplementedError as e:
-            return UNSUPPORTED, sentence(e, self.path)
         except ValueError as e:
             return INVALID_ARGUMENT, sentence(e, self.path)
         except CudaError:
@@ -398,7 +410,7 @@ class Server:
         except Misfit as e:
             return INTERNAL_ERROR, str(e)
         except Exception as e:
-            return INTERNAL_ERROR, sentence(e, self.path)
+            return UNSUPPORTED if is_refusal(e) else INTERNAL_ERROR, sentence(e, self.path)
         return OK, ""
 
     def address(self, place, mirrors):

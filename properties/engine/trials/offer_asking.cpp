@@ -326,15 +326,17 @@ class inquiry {
       if (!has(even, t)) continue;
       const std::vector<trial_case> others = offered_without(even, t);
       if (others.empty()) continue;
-      if (is_refused(others.front()))
+      if (is_refused(others.front())) {
         even = others.front();
-      else
-        found.push_back(t);
+        continue;
+      }
+      // Found now, because an even distance between rows makes a gap, which may be another reason.
+      found.push_back(t);
+      found.back().size = least_alignment(even, t, [&](const trial_case& other) { return !is_refused(other); });
     }
     std::erase_if(found, [&](const trait& t) { return !has(even, t); });
     if (found.empty()) return;
     c = std::move(even);
-    for (trait& t : found) t.size = least_alignment(c, t, [&](const trial_case& other) { return !is_refused(other); });
     // A gap is then no reason by itself, unless rows without gaps may have an uneven distance.
     const auto is_gap = [&](const trait& gap) {
       return gap.kind == trait::apart && std::any_of(found.begin(), found.end(), [&](const trait& t) {
