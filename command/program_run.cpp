@@ -150,6 +150,10 @@ program_run read_run(const std::string& schedule, const run_emulated_options& o,
       r.choices.push_back(tidy(j["text"], origins));
     } else if (j["kind"] == "unsupported") {
       r.unsupported.push_back(tidy(j["text"], origins));
+    } else if (j["kind"] == "module") {
+      r.modules.push_back(read_module_source(j["text"].get<std::string>()));
+    } else if (j["kind"] == "module needed") {
+      r.needs_module = true;
     } else if (j["kind"] == "outcome") {
       outcome = j;
     } else {
@@ -234,13 +238,14 @@ program_run run_once(const program_request& request, const run_emulated_options&
 parallel_run::parallel_run(const program_request& request, const run_emulated_options& o)
     : schedule_(request.schedule), process_([&] { fill_record(request, o, record_); }) {}
 
-program_run parallel_run::result(const run_emulated_options& o, const std::vector<suppression>& known) {
+program_run parallel_run::result(const run_emulated_options& o, const std::vector<suppression>& known,
+                                 const line_origins& origins) {
   while (!process_.reap()) {
     pollfd ends = {process_.output(), 0, 0};
     poll(&ends, 1, 10);
   }
   if (process_.status() != 0) throw environment_error(fmt::format("schedule {}: {}", schedule_, process_.death()));
-  return read_run(schedule_, o, known, record_, {});
+  return read_run(schedule_, o, known, record_, origins);
 }
 
 }  // namespace warpcheck::cli

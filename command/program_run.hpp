@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "command/run_emulated.hpp"
+#include "command/translator/module_source.hpp"
 #include "properties/engine/files/memory_file.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/verdict.hpp"
@@ -41,6 +42,8 @@ struct program_run {
   std::string explored;                   // the number of classes of schedules that ran; empty: not requested
   std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines
   int exit_status = 0;
+  std::vector<module_source> modules;  // that it loaded and its library does not contain
+  bool needs_module = false;           // it ended where it needed one of them
 };
 
 // A finding that the user knows: its kind, one of its places as in reports, and the reason to keep it.
@@ -105,7 +108,8 @@ class parallel_run {
  public:
   parallel_run(const program_request& request, const run_emulated_options& o);
   // Waits for its end.
-  program_run result(const run_emulated_options& o, const std::vector<suppression>& known);
+  program_run result(const run_emulated_options& o, const std::vector<suppression>& known,
+                     const line_origins& origins);
 
  private:
   std::string schedule_;

@@ -246,6 +246,11 @@ import_request import_request_of(const run_emulated_options& o) {
   return request;
 }
 
+void add_origins(line_origins& all, const ptx_module& module) {
+  const std::string name = std::filesystem::path(module.file).filename().string();
+  for (const auto& [line, origin] : module.origins()) all.emplace(fmt::format("{}:{}", name, line), origin);
+}
+
 // The further data of a file that is a PTX module.
 struct ptx_part {
   std::optional<ptx_launches> launches;
@@ -263,10 +268,42 @@ ptx_part ptx_part_of(const run_emulated_options& o) {
   }
   const ptx_module module = parse_ptx(read_text(o.file), o.file);
   part.launches.emplace(o, module);
-  const std::string name = std::filesystem::path(o.file).filename().string();
-  for (const auto& [line, origin] : module.origins()) part.origins.emplace(fmt::format("{}:{}", name, line), origin);
+  add_origins(part.origins, module);
   return part;
 }
+
+// The program, compiled with the modules that its runs loaded.
+class loading_program {
+ public:
+  loading_program(const import_request& request, line_origins origins)
+      : request_(request), origins_(std::move(origins)), library_(import_library(toolchain::load(), request_)) {}
+  const import_request& request() const { return request_; }
+  const std::string& library() const { return library_; }
+  const line_origins& origins() const { return origins_; }
+
+  // Compiles the program again with the modules that the run loaded. Equal texts have one name in reports.
+  void add_modules_of(const program_run& r) {
+    const size_t before = request_.modules.size();
+    for (const module_source& loaded : r.modules) {
+      module_source m = loaded;
+      const auto is_same = [&](const module_source& other) { return other.key == m.key; };
+      if (std::any_of(request_.modules.begin(), request_.modules.end(), is_same)) continue;
+      if (m.is_ptx) add_origins(origins_, parse_ptx(m.text, m.name));
+      request_.modules.push_back(std::move(m));
+    }
+    if (request_.modules.size() == before || request_.modules.size() > k_most_modules)
+      throw usage_error(fmt::format("{}: the program loads more than {} modules of different text, or others in each "
+                                    "run, which is not modelled",
+                                    request_.file, k_most_modules));
+    library_ = import_library(toolchain::load(), request_);
+  }
+
+ private:
+  static constexpr size_t k_most_modules = 100;
+  import_request request_;
+  line_origins origins_;
+  std::string library_;
+};
 
 // An array with other bits than expected is a violation.
 void compare_arrays(const ptx_launches& launches, program_run& r) {
@@ -276,9 +313,15 @@ void compare_arrays(const ptx_launches& launches, program_run& r) {
   }
 }
 
+// The next run's output begins here.
+void empty(const engine::memory_file& output) {
+  output.resize(0);
+  lseek(output.descriptor(), 0, SEEK_SET);
+}
+
 // Runs the program under each schedule, several at a time. If the user leaves the schedules to this command, a first
 // run that proves the outcome of every schedule is the only one.
-std::vector<program_run> run_schedules(const std::vector<std::string>& schedules, const std::string& library,
+std::vector<program_run> run_schedules(const std::vector<std::string>& schedules, loading_program& program,
                                        const run_emulated_options& o, const std::vector<suppression>& known,
                                        const ptx_part& ptx, shared_record& record) {
   const engine::memory_file output("program output");
@@ -292,13 +335,19 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
     // The output of one run stands for all, because runs differ in schedule only.
     const bool first = runs.empty();
     if (first || at_once == 1) {
-      const program_request request = {library, left.front(), false, "", first ? output.descriptor() : -1};
-      runs.push_back(run_once(request, o, known, record, ptx.origins));
+      const program_request request = {program.library(), left.front(), false, "", first ? output.descriptor() : -1};
+      runs.push_back(run_once(request, o, known, record, program.origins()));
     } else {
       while (started.size() < std::min(at_once, left.size()))
-        started.emplace_back(program_request{library, left[started.size()], false, "", -1}, o);
-      runs.push_back(started.front().result(o, known));
+        started.emplace_back(program_request{program.library(), left[started.size()], false, "", -1}, o);
+      runs.push_back(started.front().result(o, known, program.origins()));
       started.pop_front();
+    }
+    while (runs.back().needs_module) {
+      program.add_modules_of(runs.back());
+      if (first) empty(output);
+      const program_request request = {program.library(), left.front(), false, "", first ? output.descriptor() : -1};
+      runs.back() = run_once(request, o, known, record, program.origins());
     }
     left.pop_front();
     if (ptx.launches && first) ptx.launches->write_arrays();
@@ -329,16 +378,15 @@ int run_emulated(const run_emulated_options& given) {
     throw usage_error(fmt::format("file: '{}' not found", o.file));
   const ptx_part ptx = ptx_part_of(o);
   if (ptx.launches) o.arguments = ptx.launches->arguments();
-  const import_request request = import_request_of(o);
-  const std::string library = import_library(toolchain::load(), request);
+  loading_program program(import_request_of(o), ptx.origins);
 
   shared_record record;
-  const std::vector<program_run> runs = run_schedules(schedules, library, o, known, ptx, record);
+  const std::vector<program_run> runs = run_schedules(schedules, program, o, known, ptx, record);
   print_findings(runs);
   const std::vector<std::string> unsupported = unsupported_of(runs);
   std::vector<approximation> approximated = approximations_of(runs);
   if (!approximated.empty() && !o.no_trace && unsupported.empty())
-    follow(approximated, request, schedules.front(), o, record);
+    follow(approximated, program.request(), schedules.front(), o, record);
 
   std::string worst = "pass";
   for (const program_run& r : runs)

@@ -222,7 +222,11 @@ void cuda_structure::find_functions() {
     }
     note_device_function(i, open);
   }
-  for (auto& [name, info] : kernels_) info.overloaded |= other_names_.contains(name) || is_template_of_std(name);
+  for (auto& [name, info] : kernels_) {
+    info.overloaded |= other_names_.contains(name);
+    info.is_single = !info.is_template && !info.overloaded;
+    info.overloaded |= is_template_of_std(name);
+  }
 }
 
 void cuda_structure::note_function(size_t name) {
@@ -243,7 +247,6 @@ void cuda_structure::note_function(size_t name) {
   other_names_.emplace(t_.text(name));
 }
 
-// Returns "acme::detail::" for names in these namespaces; unnamed ones add nothing.
 std::string cuda_structure::namespaces_of(size_t token) const {
   std::string names;
   for (size_t i = token; i-- > 0;) {
@@ -304,7 +307,7 @@ void cuda_structure::note_kernel(size_t open, bool is_template) {
   const std::string name(t_.text(open - 1));
   const auto [at, added] = kernels_.try_emplace(name);
   if (added) {
-    at->second = {is_template, false, has_defaults, parameters, pointers};
+    at->second = {is_template, false, false, has_defaults, parameters, namespaces_of(open - 1), pointers};
     kernel_names_.push_back(name);
   } else {
     at->second.pointers.insert(pointers.begin(), pointers.end());

@@ -23,8 +23,10 @@ class cuda_structure {
   struct kernel_info {
     bool is_template = false;
     bool overloaded = false;  // another kernel, a host function or a template of std has the same name
+    bool is_single = false;   // neither a template nor overloaded in the source itself
     bool has_defaults = false;
     std::string parameters;
+    std::string scope;  // its namespaces: "acme::"
     std::set<size_t> pointers;  // indices, from 0, of the parameters that are pointers
   };
 
@@ -66,6 +68,8 @@ class cuda_structure {
   size_t skip_template_header(size_t i) const;
   // Returns the "(" of the parameter list of the function declared at `start`, or k_none.
   size_t parameter_list(size_t start) const;
+  // Returns "acme::detail::" for a name in these namespaces; unnamed ones add nothing.
+  std::string namespaces_of(size_t token) const;
 
   void fail(size_t i, std::string construct, std::string allowed);
 
@@ -80,7 +84,6 @@ class cuda_structure {
   size_t skip_requires_clause(size_t i) const;
   size_t body_of(size_t open) const;
   void note_function(size_t name);
-  std::string namespaces_of(size_t token) const;
   std::vector<std::string> parameter_names(size_t open) const;
   void note_kernel(size_t open, bool is_template);
   void note_device_function(size_t qualifier, size_t open);

@@ -143,20 +143,20 @@ std::vector<std::string> macro_options(const toolchain& tools, const import_requ
   return options;
 }
 
-// Writes the C++ of a PTX module. Its path, part of the preprocessed text, is derived from its contents.
-std::string written_program(const std::string& file, const fs::path& folder) {
-  const std::string program = program_of(parse_ptx(read_text(file), file));
-  const std::string path = (folder / fmt::format("ptx.{}.cu", engine::sha256_hex(program).substr(0, 16))).string();
-  write_file(path, program);
+// Writes a file whose path, part of the preprocessed text, is derived from its contents.
+std::string written_text(const std::string& text, const char* kind, const fs::path& folder) {
+  const std::string path =
+      (folder / fmt::format("{}.{}.cu", kind, engine::sha256_hex(text).substr(0, 16))).string();
+  write_file(path, text);
   return path;
 }
 
 // Preprocesses a source and rewrites what plain C++ cannot express; C stays as it is.
 imported_source rewritten_source(const toolchain& tools, const import_request& r, const std::string& file,
-                                 const fs::path& folder) {
+                                 const fs::path& folder, const module_source* of_module = nullptr) {
   compilation c;
   c.flavour = r.flavour;
-  c.sources = {is_ptx_source(file) ? written_program(file, folder) : file};
+  c.sources = {is_ptx_source(file) ? written_text(program_of(parse_ptx(read_text(file), file)), "ptx", folder) : file};
   const bool is_c = is_c_source(file);
   if (r.traced) c.options.push_back("-DSIMT_IMPORT_TRACE");
   if (is_c) {
@@ -187,7 +187,31 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
     source.has_main = text.find(" main(") != std::string::npos;
     return source;
   }
-  imported_source source = rewrite_cuda(text, file);
+  return rewrite_cuda(of_module == nullptr ? text : isolated(text, *of_module, folder.string()), file);
+}
+
+// The source of a module that the program loads.
+imported_source rewritten_module(const toolchain& tools, const import_request& r, const module_source& m,
+                                 const fs::path& folder) {
+  if (m.is_ptx)
+    return rewritten_source(tools, r, written_text(source_of(parse_ptx(m.text, m.name), m.key), "ptx", folder), folder);
+  const nvrtc_settings settings = settings_of(m);
+  const fs::path headers = folder / ("nvrtc." + m.key);
+  import_request own = r;
+  own.defines = settings.defines;
+  own.includes = settings.includes;
+  own.options.clear();
+  for (const auto& [name, text] : m.headers) {
+    const fs::path path = (headers / name).lexically_normal();
+    if (path.lexically_relative(headers).native().starts_with(".."))
+      throw usage_error(fmt::format("{}: the name of the header '{}' leaves its folder", m.name, name));
+    fs::create_directories(path.parent_path());
+    write_file(path.string(), text);
+  }
+  if (!m.headers.empty()) own.includes.push_back(headers.string());
+  const std::string text = fmt::format("#include \"simt/import/modules.hpp\"\n#line 1 \"{}\"\n{}", m.name, m.text);
+  imported_source source = rewritten_source(tools, own, written_text(text, "nvrtc", folder), folder, &m);
+  source.text += registration_of(m, source.single_kernels, source.variables);
   return source;
 }
 
@@ -203,6 +227,10 @@ std::vector<imported_source> rewritten_sources(const toolchain& tools, const imp
     } catch (const usage_error& e) {
       refused.push_back(e.what());
     }
+  }
+  for (const module_source& m : r.modules) {
+    sources.push_back(rewritten_module(tools, r, m, folder));
+    for (const import_error& e : sources.back().errors) refused.push_back(describe(e));
   }
   if (!refused.empty()) throw usage_error(fmt::format("{}", fmt::join(refused, "\n")));
   return sources;
@@ -274,8 +302,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   compilation c;
   c.flavour = r.flavour;
   std::vector<std::unique_ptr<removed_file>> written;
-  for (size_t i = 0; i < files.size(); ++i) {
-    const char* const suffix = is_c_source(files[i]) ? ".c" : ".cpp";
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const char* const suffix = i < files.size() && is_c_source(files[i]) ? ".c" : ".cpp";
     written.push_back(std::make_unique<removed_file>(private_path(folder, fmt::format("{}.{}", stem, i)) + suffix));
     write_file(written.back()->path, sources[i].text);
     c.sources.push_back(written.back()->path);

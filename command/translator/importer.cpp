@@ -25,7 +25,6 @@ struct refused {
 constexpr refused k_refused[] = {
     {"texture", "plain loads instead of textures", true},
     {"surface", "plain loads and stores instead of surfaces", true},
-    {"cuLaunchKernel", "the launch syntax kernel<<<grid, block, bytes, stream>>>(arguments)"},
 };
 
 struct edit {
@@ -42,6 +41,9 @@ class rewriter {
     for (size_t i = 0; i < t_.size() && is_whole; ++i) visit(i);
     result_.has_main = s_.has_main();
     result_.kernels = s_.kernel_names();
+    for (const std::string& name : result_.kernels)
+      if (const auto& k = *s_.kernel(name); k.is_single)
+        result_.single_kernels.push_back(k.scope + name);
     result_.functions = s_.functions();
     result_.errors = s_.errors();
     if (result_.errors.empty()) result_.text = apply_edits();
@@ -534,6 +536,8 @@ class rewriter {
     for (const cuda_declarator& v : d->declarators) {
       const cuda_token& name = t_.tokens[v.name_token];
       edits_.push_back({name.begin, name.end, "simt_initial_" + v.name});
+      if (plain == start && scope_of(start) == scope::file)
+        result_.variables.emplace_back(s_.namespaces_of(start), v.name);
       references += fmt::format(" {0}static auto& {1} = ::simt::import::{2}_variable(simt_initial_{1}{3});", header,
                                 v.name, kind, arguments);
     }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "command/candidates/toolchain.hpp"
+#include "command/translator/module_source.hpp"
 
 namespace warpcheck::cli {
 
@@ -41,6 +42,9 @@ struct imported_source {
   std::string text;
   bool has_main = false;
   std::vector<std::string> kernels;          // names of the __global__ functions, in order of appearance
+  // Those that are one function, with their namespaces; and the rewritten variables: their namespaces, their names.
+  std::vector<std::string> single_kernels;
+  std::vector<std::pair<std::string, std::string>> variables;
   std::vector<imported_function> functions;  // defined in the file itself, outside classes
   std::vector<import_error> errors;          // if there are any, `text` must not be used
 };
@@ -58,6 +62,7 @@ std::string import_folder(const toolchain& tools);
 struct import_request {
   std::string file;                 // as the user names it
   std::vector<std::string> others;  // further sources of the program, .cu, .cpp or .c
+  std::vector<module_source> modules;  // that it loads
   std::string epilogue;             // C++ text after the file; if there is an entry, instead:
   std::function<std::string(const imported_function& entry)> epilogue_of;
   std::vector<std::string> defines;   // NAME or NAME=VALUE, for the user's sources

@@ -71,5 +71,7 @@ bool is_ptx_source(std::string_view file);
 ptx_module parse_ptx(std::string_view text, const std::string& file);
 // A CUDA program that runs the launches in its arguments (simt/import/ptx_program.hpp).
 std::string program_of(const ptx_module& module);
+// The same functions as a source of the program that loads the module (simt/import/modules.hpp).
+std::string source_of(const ptx_module& module, const std::string& key);
 
 }  // namespace warpcheck::cli

@@ -62,9 +62,9 @@ std::string declare_module_variable(const ptx_module& m, const ptx_variable& v, 
 
 std::string head_of(const ptx_module& m, const ptx_function& f) {
   if (!f.is_kernel)
-    return fmt::format("__device__ void {}(const uintptr_t* simt_out, const uintptr_t* simt_in)", m.function(f.name));
+    return fmt::format("static __device__ void {}(const uintptr_t* simt_out, const uintptr_t* simt_in)", m.function(f.name));
   const std::string cluster = f.cluster[0] == 0 ? "" : fmt::format("__cluster_dims__({}) ", fmt::join(f.cluster, ", "));
-  return fmt::format("__global__ void {}{}(::simt::import::ptx::parameters<{}> simt_p)", cluster,
+  return fmt::format("static __global__ void {}{}(::simt::import::ptx::parameters<{}> simt_p)", cluster,
                      cpp_name("simt_k_", f.name), std::max<size_t>(f.parameter_bytes(), 1));
 }
 
@@ -98,14 +98,22 @@ std::string ptx_module::function(const std::string& name) const {
   return at == functions.end() ? "" : cpp_name("simt_f_", name);
 }
 
-std::string program_of(const ptx_module& m) {
+namespace {
+
+std::string functions_of(const ptx_module& m) {
   std::string text = marker(m, 1) + "#include \"simt/import/ptx_program.hpp\"\n";
   name_map known;
   for (const ptx_variable& v : m.variables) text += declare_module_variable(m, v, known);
   for (const ptx_function& f : m.functions)
     if (!f.is_kernel) text += head_of(m, f) + ";\n";
   for (const ptx_function& f : m.functions) text += define_function(m, f, known);
-  std::string table;
+  return text;
+}
+
+}  // namespace
+
+std::string program_of(const ptx_module& m) {
+  std::string text = functions_of(m), table;
   for (const ptx_function& f : m.functions) {
     if (!f.is_kernel) continue;
     text += launcher(m, f);
@@ -116,6 +124,26 @@ std::string program_of(const ptx_module& m) {
       "::simt::import::ptx::run_launches(kernels, argc, argv); }}\n",
       table);
   return text;
+}
+
+std::string source_of(const ptx_module& m, const std::string& key) {
+  std::string kernels, variables;
+  for (const ptx_function& f : m.functions) {
+    if (!f.is_kernel) continue;
+    std::string parameters;
+    for (const ptx_variable& p : f.parameters) parameters += fmt::format("{{{}, {}}}, ", p.offset, p.bytes());
+    kernels += fmt::format("::simt::import::ptx::module_kernel_of(\"{}\", {}, {{{}}}, {{{}}}, {{{}}}), ", f.name,
+                           cpp_name("simt_k_", f.name), parameters, fmt::join(f.required_block, ", "),
+                           fmt::join(f.largest_block, ", "));
+  }
+  for (const ptx_variable& v : m.variables)
+    if (v.space != "shared")
+      variables += fmt::format("::simt::import::variable_of_module(\"{0}\", {1}, simt_initial_{1}), ", v.name,
+                               cpp_name("simt_g_", v.name));
+  return functions_of(m) + fmt::format(
+                               "# 1 \"warpcheck\"\nstatic const ::simt::import::module_registration "
+                               "simt_this_module({{\"{}\", {{{}}}, {{{}}}}});\n",
+                               key, kernels, variables);
 }
 
 }  // namespace warpcheck::cli

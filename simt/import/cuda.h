@@ -7,3 +7,4 @@
 #include "cuda_runtime.h"
 #include "simt/import/driver.hpp"
 #include "simt/import/driver_memory.hpp"
+#include "simt/import/driver_modules.hpp"

@@ -17,12 +17,26 @@ enum cudaError_enum {
   CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
   CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
   CUDA_ERROR_NO_DEVICE = 100,
   CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
   CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_INVALID_SOURCE = 300,
+  CUDA_ERROR_FILE_NOT_FOUND = 301,
   CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+  CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_ASSERT = 710,
+  CUDA_ERROR_MISALIGNED_ADDRESS = 716,
   CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_NOT_PERMITTED = 800,
   CUDA_ERROR_NOT_SUPPORTED = 801,
   CUDA_ERROR_UNKNOWN = 999
 };
@@ -31,7 +45,11 @@ using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 using CUcontext = struct CUctx_st*;
 using CUstream = cudaStream_t;
-using CUlaunchAttribute = cudaLaunchAttribute;
+using CUevent = cudaEvent_t;
+using CUhostFn = cudaHostFn_t;
+#define CUDA_CB
+#define CUDAAPI
+#define CUDA_VERSION 12080
 
 struct alignas(64) CUtensorMap {
   cuuint64_t opaque[16];
@@ -138,13 +156,63 @@ inline CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, C
   }
   return static_cast<CUresult>(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(attribute), device));
 }
-inline CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
-inline CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return *context = nullptr, CUDA_SUCCESS; }
+inline CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) {
+  size_t free_bytes = 0;
+  return static_cast<CUresult>(cudaMemGetInfo(&free_bytes, bytes));
+}
+inline CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  return cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+}
+
+// The context: it exists from the start, and settings of it have no effect.
+enum CUctx_flags {
+  CU_CTX_SCHED_AUTO = 0,
+  CU_CTX_SCHED_SPIN = 1,
+  CU_CTX_SCHED_YIELD = 2,
+  CU_CTX_SCHED_BLOCKING_SYNC = 4,
+  CU_CTX_BLOCKING_SYNC = 4,
+  CU_CTX_MAP_HOST = 8,
+  CU_CTX_LMEM_RESIZE_TO_MAX = 16
+};
+struct CUctx_st {};
+struct CUctxCreateParams;
+inline CUresult cuCtxGetCurrent(CUcontext* context) {
+  static CUctx_st only;
+  return *context = &only, CUDA_SUCCESS;
+}
+inline CUresult cuCtxCreate(CUcontext* context, unsigned, CUdevice) { return cuCtxGetCurrent(context); }
+inline CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
+  return cuCtxGetCurrent(context);
+}
+inline CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) { return cuCtxGetCurrent(context); }
 inline CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-inline CUresult cuCtxGetCurrent(CUcontext* context) { return *context = nullptr, CUDA_SUCCESS; }
+inline CUresult cuDevicePrimaryCtxReset(CUdevice) { return CUDA_SUCCESS; }
+inline CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
 inline CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+inline CUresult cuCtxPushCurrent(CUcontext) { return CUDA_SUCCESS; }
+inline CUresult cuCtxPopCurrent(CUcontext* context) {
+  return context == nullptr ? CUDA_SUCCESS : cuCtxGetCurrent(context);
+}
+inline CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, CUDA_SUCCESS; }
 inline CUresult cuCtxDestroy(CUcontext) { return CUDA_SUCCESS; }
+inline CUresult cuCtxDetach(CUcontext) { return CUDA_SUCCESS; }
 inline CUresult cuCtxSynchronize() { return static_cast<CUresult>(cudaDeviceSynchronize()); }
+enum CUlimit {
+  CU_LIMIT_STACK_SIZE,
+  CU_LIMIT_PRINTF_FIFO_SIZE,
+  CU_LIMIT_MALLOC_HEAP_SIZE,
+  CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH,
+  CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+};
+inline CUresult cuCtxSetLimit(CUlimit, size_t) { return CUDA_SUCCESS; }
+enum CUfunc_cache {
+  CU_FUNC_CACHE_PREFER_NONE,
+  CU_FUNC_CACHE_PREFER_SHARED,
+  CU_FUNC_CACHE_PREFER_L1,
+  CU_FUNC_CACHE_PREFER_EQUAL
+};
+inline CUresult cuCtxSetCacheConfig(CUfunc_cache) { return CUDA_SUCCESS; }
 
 inline CUresult cuMemAlloc(CUdeviceptr* p, size_t bytes, SIMT_SITE) {
   void* memory = nullptr;
@@ -161,6 +229,50 @@ inline CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdevicep
 }
 inline CUresult cuMemFree(CUdeviceptr p, SIMT_SITE) {
   return static_cast<CUresult>(cudaFree(reinterpret_cast<void*>(p), site));
+}
+inline CUresult cuMemAllocAsync(CUdeviceptr* p, size_t bytes, CUstream stream, SIMT_SITE) {
+  void* memory = nullptr;
+  const cudaError_t e = cudaMallocAsync(&memory, bytes, stream, site);
+  *p = reinterpret_cast<CUdeviceptr>(memory);
+  return static_cast<CUresult>(e);
+}
+inline CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream, SIMT_SITE) {
+  return static_cast<CUresult>(cudaFreeAsync(reinterpret_cast<void*>(p), stream, site));
+}
+enum CUmemAttach_flags { CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4 };
+inline CUresult cuMemAllocManaged(CUdeviceptr* p, size_t bytes, unsigned flags, SIMT_SITE) {
+  void* memory = nullptr;
+  const cudaError_t e = cudaMallocManaged(&memory, bytes, flags, site);
+  *p = reinterpret_cast<CUdeviceptr>(memory);
+  return static_cast<CUresult>(e);
+}
+inline CUresult cuMemAllocPitch(CUdeviceptr* p, size_t* pitch, size_t width, size_t height, unsigned, SIMT_SITE) {
+  void* memory = nullptr;
+  const cudaError_t e = cudaMallocPitch(&memory, pitch, width, height, site);
+  *p = reinterpret_cast<CUdeviceptr>(memory);
+  return static_cast<CUresult>(e);
+}
+#define CU_MEMHOSTALLOC_PORTABLE 1
+#define CU_MEMHOSTALLOC_DEVICEMAP 2
+#define CU_MEMHOSTALLOC_WRITECOMBINED 4
+#define CU_MEMHOSTREGISTER_PORTABLE 1
+#define CU_MEMHOSTREGISTER_DEVICEMAP 2
+inline CUresult cuMemAllocHost(void** p, size_t bytes, SIMT_SITE) {
+  return static_cast<CUresult>(cudaMallocHost(p, bytes, 0, site));
+}
+inline CUresult cuMemHostAlloc(void** p, size_t bytes, unsigned flags, SIMT_SITE) {
+  return static_cast<CUresult>(cudaHostAlloc(p, bytes, flags, site));
+}
+inline CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
+  return *device = reinterpret_cast<CUdeviceptr>(host), CUDA_SUCCESS;
+}
+inline CUresult cuMemFreeHost(void* p, SIMT_SITE) { return static_cast<CUresult>(cudaFreeHost(p, site)); }
+inline CUresult cuMemHostRegister(void* p, size_t bytes, unsigned flags, SIMT_SITE) {
+  return static_cast<CUresult>(cudaHostRegister(p, bytes, flags, site));
+}
+inline CUresult cuMemHostUnregister(void* p, SIMT_SITE) { return static_cast<CUresult>(cudaHostUnregister(p, site)); }
+inline CUresult cuMemGetInfo(size_t* free_bytes, size_t* total) {
+  return static_cast<CUresult>(cudaMemGetInfo(free_bytes, total));
 }
 namespace simt::import {
 
@@ -206,4 +318,57 @@ inline CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes, SIMT_SITE
 inline CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes, SIMT_SITE) {
   return static_cast<CUresult>(
       cudaMemcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, cudaMemcpyDeviceToDevice, site));
+}
+inline CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes, SIMT_SITE) {
+  return static_cast<CUresult>(
+      cudaMemcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes, cudaMemcpyDefault, site));
+}
+inline CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream, SIMT_SITE) {
+  return static_cast<CUresult>(
+      cudaMemcpyAsync(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice, stream, site));
+}
+inline CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream, SIMT_SITE) {
+  return static_cast<CUresult>(
+      cudaMemcpyAsync(to, reinterpret_cast<void*>(from), bytes, cudaMemcpyDeviceToHost, stream, site));
+}
+inline CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream, SIMT_SITE) {
+  return static_cast<CUresult>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes,
+                                               cudaMemcpyDeviceToDevice, stream, site));
+}
+inline CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream, SIMT_SITE) {
+  return static_cast<CUresult>(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes,
+                                               cudaMemcpyDefault, stream, site));
+}
+
+// Streams and events.
+enum CUstream_flags { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
+enum CUevent_flags { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
+#define CU_STREAM_LEGACY cudaStreamLegacy
+#define CU_STREAM_PER_THREAD cudaStreamPerThread
+inline CUresult cuStreamCreate(CUstream* stream, unsigned flags, SIMT_SITE) {
+  return static_cast<CUresult>(cudaStreamCreateWithFlags(stream, flags, site));
+}
+inline CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority, SIMT_SITE) {
+  return static_cast<CUresult>(cudaStreamCreateWithPriority(stream, flags, priority, site));
+}
+inline CUresult cuStreamDestroy(CUstream stream) { return static_cast<CUresult>(cudaStreamDestroy(stream)); }
+inline CUresult cuStreamSynchronize(CUstream stream) { return static_cast<CUresult>(cudaStreamSynchronize(stream)); }
+inline CUresult cuStreamQuery(CUstream stream) { return static_cast<CUresult>(cudaStreamQuery(stream)); }
+inline CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  return static_cast<CUresult>(cudaStreamWaitEvent(stream, event, flags));
+}
+inline CUresult cuLaunchHostFunc(CUstream stream, CUhostFn f, void* data, SIMT_SITE) {
+  return static_cast<CUresult>(cudaLaunchHostFunc(stream, f, data, site));
+}
+inline CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return static_cast<CUresult>(cudaEventCreateWithFlags(event, flags));
+}
+inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cudaEventDestroy(event)); }
+inline CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return static_cast<CUresult>(cudaEventRecord(event, stream));
+}
+inline CUresult cuEventSynchronize(CUevent event) { return static_cast<CUresult>(cudaEventSynchronize(event)); }
+inline CUresult cuEventQuery(CUevent event) { return static_cast<CUresult>(cudaEventQuery(event)); }
+inline CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end, SIMT_SITE) {
+  return static_cast<CUresult>(cudaEventElapsedTime(milliseconds, begin, end, site));
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "simt/import/modules.hpp"
 #include "simt/import/ptx.hpp"
 
 namespace simt::import::ptx {
@@ -74,6 +75,21 @@ inline void __assertfail(const uintptr_t*, const uintptr_t* arguments) {
 }
 
 }  // namespace library
+
+// ---- a module that a program loads
+
+template <size_t Bytes>
+module_kernel module_kernel_of(const char* name, void (*kernel)(ptx::parameters<Bytes>),
+                               const std::vector<module_parameter>& list, const std::array<unsigned, 3>& required_block,
+                               const std::array<unsigned, 3>& largest_block) {
+  const auto work = [=](const launch_config& c, void** arguments, const site& where) {
+    ptx::parameters<Bytes> all = {};
+    for (size_t k = 0; k < list.size(); ++k) memcpy(all.bytes + list[k].offset, arguments[k], list[k].bytes);
+    void* one[] = {&all};
+    return work_of(kernel, c, one, where);
+  };
+  return {name, reinterpret_cast<const void*>(kernel), work, list, required_block, largest_block};
+}
 
 // ---- the launches of a command line (command/ptx_launches.hpp), after it was checked
 
