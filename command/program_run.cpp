@@ -1,10 +1,12 @@
 #include "command/program_run.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,11 +112,21 @@ std::string tidy(const std::string& text, const line_origins& origins) {
   return all + plain;
 }
 
+int kept_input = -1;
+
+void give_input() {
+  if (kept_input < 0) return;
+  const int own = open(fmt::format("/proc/self/fd/{}", kept_input).c_str(), O_RDONLY);
+  dup2(own, STDIN_FILENO);
+  close(own);
+}
+
 // Runs the program in a process of its own. The last line of the record then tells how that ended.
 void fill_record(const program_request& request, const run_emulated_options& o, shared_record& record) {
   record.clear();
   const engine::child_outcome outcome = engine::run_in_child(
       [&]() -> std::string {
+        give_input();
         if (request.output >= 0) {
           dup2(request.output, STDOUT_FILENO);
           dup2(request.output, STDERR_FILENO);
@@ -228,6 +240,11 @@ std::vector<suppression> read_suppressions(const std::string& path) {
 }
 
 verdict severity(const std::string& kind) { return engine::verdict_from_name(kind).value_or(verdict::out_of_bounds); }
+
+void keep_input() {
+  struct stat facts;
+  if (fstat(STDIN_FILENO, &facts) == 0 && S_ISREG(facts.st_mode)) kept_input = dup(STDIN_FILENO);
+}
 
 program_run run_once(const program_request& request, const run_emulated_options& o,
                      const std::vector<suppression>& known, shared_record& record, const line_origins& origins) {

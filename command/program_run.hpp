@@ -99,6 +99,9 @@ struct program_request {
 // Lines of a PTX module and where they come from: "FILE.ptx:LINE", "FILE:LINE".
 using line_origins = std::map<std::string, std::string, std::less<>>;
 
+// If this process's standard input is a file, each later run reads it from its beginning; otherwise it reads nothing.
+void keep_input();
+
 // Runs the program once. The run's findings among `known` do not count.
 program_run run_once(const program_request& request, const run_emulated_options& o,
                      const std::vector<suppression>& known, shared_record& record, const line_origins& origins = {});

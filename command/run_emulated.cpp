@@ -379,6 +379,7 @@ int run_emulated(const run_emulated_options& given) {
   const ptx_part ptx = ptx_part_of(o);
   if (ptx.launches) o.arguments = ptx.launches->arguments();
   loading_program program(import_request_of(o), ptx.origins);
+  keep_input();
 
   shared_record record;
   const std::vector<program_run> runs = run_schedules(schedules, program, o, known, ptx, record);

@@ -223,9 +223,8 @@ void cuda_structure::find_functions() {
     note_device_function(i, open);
   }
   for (auto& [name, info] : kernels_) {
-    info.overloaded |= other_names_.contains(name);
     info.is_single = !info.is_template && !info.overloaded;
-    info.overloaded |= is_template_of_std(name);
+    info.overloaded |= other_names_.contains(name) || is_template_of_std(name);
   }
 }
 

@@ -23,7 +23,7 @@ class cuda_structure {
   struct kernel_info {
     bool is_template = false;
     bool overloaded = false;  // another kernel, a host function or a template of std has the same name
-    bool is_single = false;   // neither a template nor overloaded in the source itself
+    bool is_single = false;   // no template, and no other kernel has the same name
     bool has_defaults = false;
     std::string parameters;
     std::string scope;  // its namespaces: "acme::"

@@ -553,4 +553,24 @@ TEST(Toolchain, ThatIsMissingIsSaid) {
   }
 }
 
+TEST(Programs, ReadAFileOnStandardInputInEachRun) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("sum.cu", R"(#include <cstdio>
+__global__ void add(int* sum, int n) { *sum += n; }
+int main() {
+  int* sum;
+  cudaMallocManaged(&sum, sizeof *sum);
+  *sum = 0;
+  for (int n; std::scanf("%d", &n) == 1; cudaDeviceSynchronize()) add<<<1, 1>>>(sum, n);
+  const int result = *sum;
+  cudaFree(sum);
+  return result == 42 ? 0 : 1;
+}
+)");
+  folder.write("numbers.txt", "40 1\n1\n");
+  const result r = run_program("sum.cu --seeds 1 < numbers.txt", folder.path());
+  EXPECT_TRUE(ended(r, 0, {"sum.cu: clean under 6 schedules"}));
+  EXPECT_TRUE(ended(run_program("sum.cu --schedule fair < /dev/null", folder.path()), 1, {"the program returned 1"}));
+}
+
 }  // namespace
