@@ -111,8 +111,7 @@ class parallel_run {
  public:
   parallel_run(const program_request& request, const run_emulated_options& o);
   // Waits for its end.
-  program_run result(const run_emulated_options& o, const std::vector<suppression>& known,
-                     const line_origins& origins);
+  program_run result(const run_emulated_options& o, const std::vector<suppression>& known, const line_origins& origins);
 
  private:
   std::string schedule_;

@@ -292,9 +292,10 @@ class loading_program {
       request_.modules.push_back(std::move(m));
     }
     if (request_.modules.size() == before || request_.modules.size() > k_most_modules)
-      throw usage_error(fmt::format("{}: the program loads more than {} modules of different text, or others in each "
-                                    "run, which is not modelled",
-                                    request_.file, k_most_modules));
+      throw usage_error(
+          fmt::format("{}: the program loads more than {} modules of different text, or others in each "
+                      "run, which is not modelled",
+                      request_.file, k_most_modules));
     library_ = import_library(toolchain::load(), request_);
   }
 

@@ -26,7 +26,7 @@ class cuda_structure {
     bool is_single = false;   // no template, and no other kernel has the same name
     bool has_defaults = false;
     std::string parameters;
-    std::string scope;  // its namespaces: "acme::"
+    std::string scope;          // its namespaces: "acme::"
     std::set<size_t> pointers;  // indices, from 0, of the parameters that are pointers
   };
 

@@ -145,8 +145,7 @@ std::vector<std::string> macro_options(const toolchain& tools, const import_requ
 
 // Writes a file whose path, part of the preprocessed text, is derived from its contents.
 std::string written_text(const std::string& text, const char* kind, const fs::path& folder) {
-  const std::string path =
-      (folder / fmt::format("{}.{}.cu", kind, engine::sha256_hex(text).substr(0, 16))).string();
+  const std::string path = (folder / fmt::format("{}.{}.cu", kind, engine::sha256_hex(text).substr(0, 16))).string();
   write_file(path, text);
   return path;
 }

@@ -16,16 +16,9 @@ namespace {
 
 using scope = cuda_structure::scope;
 
-struct refused {
-  std::string_view name;
-  std::string_view allowed;
-  bool is_template = false;  // the name counts only with template arguments
-};
-// Identifiers of features that the emulated device does not have.
-constexpr refused k_refused[] = {
-    {"texture", "plain loads instead of textures", true},
-    {"surface", "plain loads and stores instead of surfaces", true},
-};
+// Templates of features that the emulated device does not have, and what is allowed.
+constexpr std::pair<std::string_view, std::string_view> k_refused[] = {
+    {"texture", "plain loads instead of textures"}, {"surface", "plain loads and stores instead of surfaces"}};
 
 struct edit {
   size_t begin, end;  // range in the text
@@ -42,8 +35,7 @@ class rewriter {
     result_.has_main = s_.has_main();
     result_.kernels = s_.kernel_names();
     for (const std::string& name : result_.kernels)
-      if (const auto& k = *s_.kernel(name); k.is_single)
-        result_.single_kernels.push_back(k.scope + name);
+      if (const auto& k = *s_.kernel(name); k.is_single) result_.single_kernels.push_back(k.scope + name);
     result_.functions = s_.functions();
     result_.errors = s_.errors();
     if (result_.errors.empty()) result_.text = apply_edits();
@@ -82,9 +74,8 @@ class rewriter {
       return replace(i, i + 1, "::simt::import::exchange_unused");
     if (word == "cudaDeviceSynchronize" && s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
       return fail(i, "cudaDeviceSynchronize in device code", "what CUDA 12 has: a kernel cannot wait for its launches");
-    for (const refused& r : k_refused)
-      if (word == r.name && (!r.is_template || is(i + 1, "<")))
-        return fail(i, std::string(word), std::string(r.allowed));
+    for (const auto& [name, allowed] : k_refused)
+      if (word == name && is(i + 1, "<")) return fail(i, std::string(word), std::string(allowed));
   }
 
   // A call whose result is not used.

@@ -41,7 +41,7 @@ struct imported_function {
 struct imported_source {
   std::string text;
   bool has_main = false;
-  std::vector<std::string> kernels;          // names of the __global__ functions, in order of appearance
+  std::vector<std::string> kernels;  // names of the __global__ functions, in order of appearance
   // Those that are one function, with their namespaces; and the rewritten variables: their namespaces, their names.
   std::vector<std::string> single_kernels;
   std::vector<std::pair<std::string, std::string>> variables;
@@ -60,10 +60,10 @@ std::string import_folder(const toolchain& tools);
 
 // Compiles a foreign source for the emulated device into a shared library and returns its path, cached by content.
 struct import_request {
-  std::string file;                 // as the user names it
-  std::vector<std::string> others;  // further sources of the program, .cu, .cpp or .c
+  std::string file;                    // as the user names it
+  std::vector<std::string> others;     // further sources of the program, .cu, .cpp or .c
   std::vector<module_source> modules;  // that it loads
-  std::string epilogue;             // C++ text after the file; if there is an entry, instead:
+  std::string epilogue;                // C++ text after the file; if there is an entry, instead:
   std::function<std::string(const imported_function& entry)> epilogue_of;
   std::vector<std::string> defines;   // NAME or NAME=VALUE, for the user's sources
   std::vector<std::string> includes;  // folders of their headers

@@ -82,7 +82,8 @@ module_source read_module_source(std::string_view fields) {
         break;
       case 'n':
         m.name = value;
-        std::replace_if(m.name.begin(), m.name.end(), [](char c) { return c == '"' || c == '\\' || c == '\n'; }, '_');
+        std::replace_if(
+            m.name.begin(), m.name.end(), [](char c) { return c == '"' || c == '\\' || c == '\n'; }, '_');
         break;
       case 'k': m.key = value; break;
       case 'o': m.options.push_back(value); break;
@@ -142,8 +143,7 @@ std::string registration_of(const module_source& m, const std::vector<std::strin
   for (const std::string& e : m.expressions)
     if (std::find(names.begin(), names.end(), e) == names.end()) names.push_back(e);
   std::string list, more;
-  for (const std::string& name : names)
-    list += fmt::format("::simt::import::kernel_of_module(\"{0}\", &{0}), ", name);
+  for (const std::string& name : names) list += fmt::format("::simt::import::kernel_of_module(\"{0}\", &{0}), ", name);
   for (const auto& [scope, name] : variables)
     more += fmt::format("::simt::import::variable_of_module(\"{0}{1}\", {0}{1}, {0}simt_initial_{1}), ", scope, name);
   return fmt::format(

@@ -14,7 +14,7 @@ struct module_source {
   std::string name;  // in reports
   std::string text;
   bool is_ptx = true;
-  std::vector<std::string> options, expressions;             // of NVRTC: its options, and the kernels that were asked for
+  std::vector<std::string> options, expressions;             // of NVRTC: its options, names of kernels
   std::vector<std::pair<std::string, std::string>> headers;  // of NVRTC: names and texts
 };
 // Reads what module_text::record() reports.

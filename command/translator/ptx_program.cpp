@@ -62,7 +62,8 @@ std::string declare_module_variable(const ptx_module& m, const ptx_variable& v, 
 
 std::string head_of(const ptx_module& m, const ptx_function& f) {
   if (!f.is_kernel)
-    return fmt::format("static __device__ void {}(const uintptr_t* simt_out, const uintptr_t* simt_in)", m.function(f.name));
+    return fmt::format("static __device__ void {}(const uintptr_t* simt_out, const uintptr_t* simt_in)",
+                       m.function(f.name));
   const std::string cluster = f.cluster[0] == 0 ? "" : fmt::format("__cluster_dims__({}) ", fmt::join(f.cluster, ", "));
   return fmt::format("static __global__ void {}{}(::simt::import::ptx::parameters<{}> simt_p)", cluster,
                      cpp_name("simt_k_", f.name), std::max<size_t>(f.parameter_bytes(), 1));

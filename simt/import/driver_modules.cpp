@@ -27,7 +27,7 @@ constexpr char k_mark[] = "// module of warpcheck ";
 
 CUresult load(CUmodule* module, const std::string& image, const std::string& name, const char* function,
               const site& where) {
-  if (image.compare(0, 4, "\x7f" "ELF") == 0 || image.compare(0, 4, "\x50\xed\x55\xba") == 0)
+  if (image.compare(0, 4, "\177ELF") == 0 || image.compare(0, 4, "\x50\xed\x55\xba") == 0)
     not_modelled("a module of machine code (cubin, fatbin), given to", function, where);
   std::string key;
   if (image.compare(0, sizeof k_mark - 1, k_mark) == 0) {
@@ -51,7 +51,7 @@ CUresult load(CUmodule* module, const std::string& image, const std::string& nam
 // An image in memory: machine code, or a text that ends with a zero.
 std::string image_at(const void* image) {
   std::string first(static_cast<const char*>(image), strnlen(static_cast<const char*>(image), 4));
-  return first == "\x7f" "ELF" || first == "\x50\xed\x55\xba" ? first : static_cast<const char*>(image);
+  return first == "\177ELF" || first == "\x50\xed\x55\xba" ? first : static_cast<const char*>(image);
 }
 
 // The name of a kernel in the source: "acme::add" of the symbol "_ZN4acme3addEPf".

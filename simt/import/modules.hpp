@@ -49,11 +49,10 @@ module_kernel kernel_of_module(const char* name, void (*kernel)(Parameters...)) 
     offset += bytes;
   };
   (add(sizeof(std::decay_t<Parameters>), alignof(std::decay_t<Parameters>)), ...);
-  return {name, reinterpret_cast<const void*>(kernel),
-          [=](const launch_config& c, void** arguments, const site& where) {
-            return work_of(kernel, c, arguments, where);
-          },
-          list};
+  return {
+      name, reinterpret_cast<const void*>(kernel),
+      [=](const launch_config& c, void** arguments, const site& where) { return work_of(kernel, c, arguments, where); },
+      list};
 }
 template <class T>
 module_variable variable_of_module(const char* name, T& variable, const std::remove_cv_t<T>& initial) {
@@ -76,7 +75,7 @@ class module_text {
 
 // Returns the module of this key, or nullptr if the program's library does not contain it.
 device_module* find_module(const std::string& key);
-// Returns the module; if the program's library does not contain it, the run ends here, and the command starts a new one.
+// Returns the module. If the program's library does not contain it, the run ends here; the command starts a new one.
 device_module& needed_module(const std::string& key);
 
 // "saxpy.cu.33.ptx": the text of a module that a call at line 33 of saxpy.cu loads.

@@ -1,5 +1,5 @@
-// Stands in for the header of NVRTC. A source is compiled with the program for the emulated device, so the "PTX" of it is
-// the name of a module that cuModuleLoadData finds. The command reports errors of the source.
+// Stands in for the header of NVRTC. A source is compiled with the program for the emulated device, so its "PTX" is the
+// name of a module that cuModuleLoadData finds. The command reports errors of the source.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,9 @@ TEST(Modules, RaceInASourceOfNvrtcIsFoundAtItsLine) {
 
 TEST(Modules, AccessPastTheEndIsFoundAtTheLineOfTheText) {
   const result r = run_program("modules.cu -D PAST_THE_END --schedule fair -- text");
-  EXPECT_TRUE(ended(r, 1, {"out_of_bounds: read of 4 bytes by block (0,0,0) thread 50 at " + name_of_text("text") + ":20", "at byte 200 of a buffer of 200 bytes"}));
+  EXPECT_TRUE(ended(r, 1,
+                    {"out_of_bounds: read of 4 bytes by block (0,0,0) thread 50 at " + name_of_text("text") + ":20",
+                     "at byte 200 of a buffer of 200 bytes"}));
 }
 
 TEST(Modules, CopyThatDoesNotWaitForTheStreamIsARace) {
@@ -46,14 +48,16 @@ TEST(Modules, CopyThatDoesNotWaitForTheStreamIsARace) {
 
 TEST(Modules, BlockBeyondMaxntidIsAMisuse) {
   const result r = run_program("modules.cu -D LARGE_BLOCK --schedule fair -- text");
-  EXPECT_TRUE(ended(r, 1, {"error_return: cuLaunchKernelEx at " + place_of("modules.cu", "large-block") +
-                           ": the block of 'add' is 128x1x1, larger than .maxntid allows"}));
+  EXPECT_TRUE(ended(r, 1,
+                    {"error_return: cuLaunchKernelEx at " + place_of("modules.cu", "large-block") +
+                     ": the block of 'add' is 128x1x1, larger than .maxntid allows"}));
 }
 
 TEST(Modules, MachineCodeAndTextsWithErrorsAreRefused) {
   const result machine = run_program("modules.cu --schedule fair -- machine-code");
-  EXPECT_TRUE(ended(machine, 2, {"unsupported: " + place_of("modules.cu", "machine-code") +
-                                 ": a module of machine code (cubin, fatbin), given to 'cuModuleLoadData'"}));
+  EXPECT_TRUE(ended(machine, 2,
+                    {"unsupported: " + place_of("modules.cu", "machine-code") +
+                     ": a module of machine code (cubin, fatbin), given to 'cuModuleLoadData'"}));
   const result text = run_program("modules.cu --schedule fair -- wrong-text");
   EXPECT_TRUE(ended(text, 2, {name_of_text("wrong-text") + ":2: '.entri' is no directive of a module"}));
   const result source = run_program("modules.cu --schedule fair -- wrong-source");

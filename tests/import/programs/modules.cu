@@ -153,7 +153,7 @@ void run_text() {
     CUlaunchConfig config = {1, 1, 1, 64, 1, 1, 0, stream, nullptr, 0};
     CHECK(cuLaunchKernelEx(&config, add, nullptr, extra));
 #ifdef LARGE_BLOCK
-    config.blockDimX = 128;  // block
+    config.blockDimX = 128;
     cuLaunchKernelEx(&config, add, nullptr, extra);  // large-block
 #endif
 #ifndef NO_WAIT
@@ -218,7 +218,7 @@ int main(int argc, char** argv) {
   if (what == "sources" || what == "all") run_sources();
   if (what == "machine-code") {
     CUmodule module;
-    cuModuleLoadData(&module, "\x7f" "ELF");  // machine-code
+    cuModuleLoadData(&module, "\177ELF");  // machine-code
   }
   if (what == "wrong-text") {
     CUmodule module;
