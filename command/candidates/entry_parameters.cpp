@@ -149,6 +149,13 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   for (const engine::call_form& form : engine::find_description(op)->forms) {
+    // Without a mandatory tensor no call of the form is offered, whatever else it has.
+    const auto mandatory = std::find_if(form.tensors.begin(), form.tensors.end(),
+                                        [&](const tensor_rule& t) { return !t.is_optional && is_named(t.name); });
+    if (mandatory != form.tensors.end()) {
+      add(mandatory->name);
+      continue;
+    }
     for (const tensor_rule& t : form.tensors)
       if (t.is_optional && is_named(t.name)) add(t.name);
     for (const scalar_rule& s : form.scalars)

@@ -173,6 +173,24 @@ def matmul(a, b, c, ta, tb):
 
 matmul.dtypes = ["f16"]
 """
+# A function of one form of the operator, with sums in f64.
+DENSE = """
+import numpy
+
+
+def histogram(bins, cols, g, h, hist, accum):
+    if accum != 2:
+        raise NotImplementedError
+    bins, cols, hist = (numpy.asarray(t) for t in (bins, cols, hist))
+    hist[...] = 0
+    for c in range(bins.shape[1]):
+        skipped = cols[c, 1] >> 32
+        of_rows = bins[:, c].astype("i8")
+        stored = of_rows >= skipped
+        for k, v in enumerate((numpy.asarray(g), numpy.asarray(h))):
+            with numpy.errstate(all="ignore"):
+                numpy.add.at(hist[:, k], cols[c, 0] + of_rows[stored] - skipped, v[stored].astype("f8"))
+"""
 FAR = "at::cuda::blas::gemm<float> argument lda must be positive and less than 2147483647 but got "
 COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
                   "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
@@ -277,6 +295,16 @@ class Offers(unittest.TestCase):
                 self.assertEqual(done.returncode, 0 if is_refusal else 1, said)
                 self.assertEqual(re.search(r"does not offer .*ld[abc]>2147483647", said) is not None, is_refusal, said)
                 self.assertEqual("matmul/large-offset: error_return: " in said, not is_refusal, said)
+
+    @unittest.skipIf("histogram" not in FEATURES, "about histogram")
+    def test_a_function_is_asked_for_the_form_that_its_parameters_name(self):
+        with tempfile.TemporaryDirectory() as name:
+            (pathlib.Path(name) / "dense.py").write_text(DENSE)
+            done = self.run_verify(pathlib.Path(name), "histogram", "dense.py", "--shrink-seconds", "0.5", cases=12)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for lacked in ("slots", "gh", "accum=0"):
+                self.assertRegex(done.stdout, f"does not offer .*{lacked}")
+            self.assertRegex(done.stdout, r"histogram +overwrite-not-accumulate .* pass\n")
 
     @unittest.skipIf("gru" not in FEATURES, "about gru")
     def test_equal_bits_of_different_calls_are_asked_of_those_who_state_them(self):

@@ -10,6 +10,7 @@ this text with `-c`, in an interpreter of the user's choice; it needs Python 3.8
 """
 import array
 import ctypes
+import functools
 import importlib.util
 import inspect
 import json
@@ -281,9 +282,24 @@ def arguments(function, tensors, optional, scalars):
             return [], {**known, **named_scalars}, [n for n in tensors if n not in known] + left_scalars
     there = {n: t for n, t in tensors.items() if n in mandatory or t is not None}
     for known in (tensors, there, mandatory):
-        if takes(function, known.values(), named_scalars):
+        if may_be_in_order(function, known) and takes(function, known.values(), named_scalars):
             return list(known.values()), named_scalars, [n for n in tensors if n not in known] + left_scalars
     return None, None, []
+
+
+@functools.lru_cache(None)
+def forms():  # of the operator's contract
+    return json.loads(json.loads(os.environ["WARPCHECK_PYTHON"])["rules"])["forms"]
+
+
+def may_be_in_order(function, tensors):
+    """False if a parameter has the name of one tensor of the operator and the place of another one."""
+    try:
+        places = zip(inspect.signature(function).parameters, tensors)
+    except ValueError:
+        return True
+    known = {t["name"] for form in forms() for t in form["tensors"]}
+    return all(own == name or own not in known for own, name in places)
 
 
 def has_parameter(function, name):
@@ -319,17 +335,22 @@ def misfit(function, mandatory):
 
 
 def fits(function):
-    """The optional tensors and the scalars that it does not take. Raises Wrong where no form of the operator can be
-    called so."""
-    forms = json.loads(json.loads(os.environ["WARPCHECK_PYTHON"])["rules"])["forms"]
-    for form in forms:
+    """The optional tensors and the scalars that it does not take, and the mandatory tensors of forms that do not fit it.
+    Raises Wrong where none does."""
+    left, others, taken = None, [], set()
+    for form in forms():
         tensors = {t["name"]: None for t in form["tensors"]}
         optional = [t["name"] for t in form["tensors"] if t["is_optional"]]
         positional, _, left_out = arguments(function, tensors, optional, {s["name"]: 0 for s in form["scalars"]})
-        if positional is not None:
-            return [n for n in left_out if n != "work"]
-    mandatory = [t["name"] for t in forms[0]["tensors"] if not t["is_optional"]]
-    raise Wrong(f"python: {misfit(function, mandatory)}")
+        if positional is None:
+            others += [n for n in tensors if n not in optional and not has_parameter(function, n)]
+            continue
+        taken.update(tensors)
+        if left is None:
+            left = [n for n in left_out if n != "work"]
+    if left is None:
+        raise Wrong(f"python: {misfit(function, [t['name'] for t in forms()[0]['tensors'] if not t['is_optional']])}")
+    return left + [n for n in others if n not in taken]
 
 
 class Misfit(Exception):
