@@ -335,7 +335,7 @@ def misfit(function, mandatory):
 
 
 def fits(function):
-    """The optional tensors and the scalars that it does not take, and the mandatory tensors of forms that do not fit it.
+    """The optional tensors and the scalars that it does not take, and mandatory tensors of forms that do not fit it.
     Raises Wrong where none does."""
     left, others, taken = None, [], set()
     for form in forms():
