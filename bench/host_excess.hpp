@@ -18,15 +18,15 @@ class host_excess {
     us_ = host_us - device_us;
     turn_us_ = device_us;
   }
-  // Takes the excess of other turns on the same host instead, if it is less.
-  void add(const host_excess& other) {
-    if (other.us_ < us_) *this = other;
+  // Takes the excess of another callee's turns instead, if it is more and the host's clock can show something: how late
+  // a host is depends on the callee, for it is late by less after long turns.
+  void allow(const host_excess& other) {
+    if (other.us_ < k_busy_us && (other.us_ > us_ || us_ >= k_busy_us)) *this = other;
   }
   // Returns why these turns are no result, or "". `trusted` has turns of our own kernels among these turns: how long
   // this host waits for kernels that hide nothing.
   std::string problem(const host_excess& trusted) const {
     constexpr double k_us = 100, k_share = 0.1;  // the clocks' own disagreement; on an idle host some 10 us
-    constexpr double k_busy_us = 1000;           // beyond it the host's clock can show nothing
     const double usual = trusted.us_ < k_busy_us ? trusted.us_ : 0;
     if (!(us_ > usual + k_us + k_share * turn_us_)) return "";
     return fmt::format(
@@ -36,6 +36,8 @@ class host_excess {
   }
 
  private:
+  static constexpr double k_busy_us = 1000;  // beyond it the host's clock can show nothing
+
   double us_ = std::numeric_limits<double>::infinity();
   double turn_us_ = 0;  // the device's time of that turn
 };
