@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -544,6 +545,16 @@ int confirm_all(program& p) {
   return are_confirmed ? 0 : 1;
 }
 
+// A runner that fails outside a row, for example while it loads the candidate, is a verdict against the candidate.
+int unless_runner_fails(const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const runner_failed& e) {
+    fmt::print(stderr, "bench: {}\n", e.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(const operator_bench_options& options) {
@@ -559,9 +570,10 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
     throw usage_error(fmt::format("--bar: the {} device has no limit to have a fraction of; cuda has", options.device));
   std::vector<bench_row> rows = rows_asked(options, *d);
   if (options.only_checks) return 0;
+  outlive_runners();
   if (!options.claims.empty()) {
     program p{options, *d, std::move(rows)};
-    return confirm_all(p);
+    return unless_runner_fails([&] { return confirm_all(p); });
   }
   static std::vector<std::string> texts = options.google_benchmark;  // Google Benchmark keeps pointers into it
   std::vector<char*> arguments{const_cast<char*>("warpcheck bench")};
@@ -575,7 +587,7 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
   if (count > 1) throw usage_error(fmt::format("'{}' is not an option of bench or of Google Benchmark", arguments[1]));
   program p{options, *d, std::move(rows)};
   try {
-    return run_all(p, only_lists);
+    return unless_runner_fails([&] { return run_all(p, only_lists); });
   } catch (const usage_error&) {
     throw;
   } catch (const environment_error&) {

@@ -18,6 +18,7 @@ WRONG_PEER = os.environ["WARPCHECK_WRONG_PEER"]
 FUNCTIONS = f"""
 import os
 import pathlib
+import stat
 import sys
 import time
 
@@ -46,6 +47,20 @@ def leaves_a_child(x, y):
         os.setsid()
         pathlib.Path(os.environ["LEFT"]).write_text(str(os.getpid()))
         time.sleep(60)
+
+def forges_times(x, y):
+    calls.append(1)
+    clock = sys.modules["__main__"].HostClock
+    if len(calls) == 3: clock.times = lambda self: [1.0] * 100000
+    softmax(x, y)
+
+def is_socket(fd):
+    return os.path.exists(f"/proc/self/fd/{{fd}}") and stat.S_ISSOCK(os.fstat(fd).st_mode)
+
+def forges_an_answer(x, y):
+    calls.append(1)
+    if len(calls) == 3: [os.write(fd, b"{{}}\\n") for fd in range(3, 64) if is_socket(fd)]
+    softmax(x, y)
 
 def leaves(x, y):
     calls.append(1)
@@ -199,6 +214,8 @@ class OperatorBench(unittest.TestCase):
         for name, reason in (
             ("cached", "a timed call wrote nothing into slot"),
             ("tires", "RuntimeError: call four"),
+            ("forges_times", "the function's process forged its times: 1 calls have 100000 times"),
+            ("forges_an_answer", "the function's process forged an answer: "),
             ("leaves", "the candidate ended the process that measures it (exit code 3)"),
         ):
             self.expect(1, reason, *self.python_function(name))

@@ -14,6 +14,7 @@
 #include "abi/candidate_table.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -134,6 +135,16 @@ std::string why(const case_report& r) {
         fmt::format(": {}[{},{}] is {:.9g}, expected {:.9g}: the error is {:.3g} of at most {:.3g}", r.worst->tensor,
                     r.worst->row, r.worst->col, r.worst->actual, r.worst->expected, r.worst->error, r.worst->bound);
   return text;
+}
+
+std::string thrown_by_candidate(const candidate_exception& e) {
+  try {
+    std::rethrow_exception(e.what);
+  } catch (const runner_failed& failed) {
+    return failed.what();
+  } catch (...) {
+    return "the candidate threw " + thrown_text(e.what);
+  }
 }
 
 }  // namespace
@@ -329,8 +340,14 @@ void timed_call::fill_inputs(const tensor_map& completed) const {
 
 std::string timed_call::run(const listed_operator& callee, int i) {
   prepared_call& call = *prepared_[static_cast<size_t>(i % memory_.count)]->call;
-  if (call.run(callee) != WARPCHECK_OK)
-    throw std::runtime_error(fmt::format("{}: {}", bench::name_of(described_, row_), call.message()));
+  const auto fail = [&](const std::string& problem) {
+    throw std::runtime_error(fmt::format("{}: {}", bench::name_of(described_, row_), problem));
+  };
+  try {
+    if (call.run(callee) != WARPCHECK_OK) fail(call.message());
+  } catch (const candidate_exception& e) {
+    fail(thrown_by_candidate(e));
+  }
   return call.view().used_variant == nullptr ? "" : call.view().used_variant;
 }
 

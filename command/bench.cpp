@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "command/candidates/source_candidate.hpp"
@@ -31,22 +32,48 @@ namespace warpcheck::cli {
 
 namespace {
 
-// The child's answer: the exit code and the times of rows, or the kind and text of the error that was thrown.
-std::string answer_of(const bench::operator_bench_fn run, bench::operator_bench_options options) {
+// Writes a line; the parent sees what the process sent before it ended.
+bool send(int end, const nlohmann::json& message) {
+  const std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return write(end, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+// Sends the times of each row, and then the exit code, or the kind and text of the error that was thrown.
+bool send_results(int end, const bench::operator_bench_fn run, bench::operator_bench_options options) {
+  options.measured = [=](const std::string& row, const std::string& of, double us) {
+    send(end, {{"row", row}, {"of", of}, {"us", us}});
+  };
   try {
-    nlohmann::json answer = {{"times", nlohmann::json::object()}};
-    options.measured = [&](const std::string& row, const std::string& of, double us) { answer["times"][row][of] = us; };
-    answer["code"] = run(options);
-    return answer.dump();
+    return send(end, {{"code", run(options)}});
   } catch (const engine::usage_error& e) {
-    return std::string("u") + e.what();
+    return send(end, {{"usage", e.what()}});
   } catch (const std::exception& e) {
-    return std::string("e") + e.what();
+    return send(end, {{"environment", e.what()}});
   }
 }
 
-// Foreign code runs in a child process, which prints its measurements. If the code ends the process, there is no
-// result.
+std::string read_all(int end) {
+  std::string text;
+  char some[256];
+  ssize_t count = 0;
+  while ((count = read(end, some, sizeof some)) > 0 || (count < 0 && errno == EINTR))
+    if (count > 0) text.append(some, static_cast<size_t>(count));
+  return text;
+}
+
+// Reads times; returns the last line, or null if it has not come. Throws nlohmann::json::exception for other lines.
+nlohmann::json read_results(const std::string& text, std::map<std::string, std::map<std::string, double>>* times) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    nlohmann::json j = nlohmann::json::parse(line);
+    if (!j.contains("row")) return j;
+    (*times)[j.at("row")][j.at("of")] = j.at("us");
+  }
+  return nullptr;
+}
+
+// Foreign code runs in a child process, which prints its measurements. If the code ends the process, the rows before
+// keep their times.
 int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench_options& options) {
   int ends[2];
   std::fflush(nullptr);
@@ -56,31 +83,31 @@ int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(ends[0]);
-    const std::string answer = answer_of(run, options);
+    const bool is_sent = send_results(ends[1], run, options);
     std::fflush(nullptr);
-    const bool is_written = write(ends[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
-    _exit(is_written ? 0 : 1);
+    _exit(is_sent ? 0 : 1);
   }
   close(ends[1]);
-  std::string answer;
-  char some[256];
-  ssize_t count = 0;
-  while ((count = read(ends[0], some, sizeof some)) > 0 || (count < 0 && errno == EINTR))
-    if (count > 0) answer.append(some, static_cast<size_t>(count));
+  const std::string text = read_all(ends[0]);
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (answer.empty() || status != 0) {
-    fmt::print(stderr, "bench: the candidate ended the process that measures it ({})\n",
-               WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                   : fmt::format("exit code {}", WEXITSTATUS(status)));
+  nlohmann::json last;
+  try {
+    last = read_results(text, &options.claims);
+    if (last.contains("usage")) throw engine::usage_error(last.at("usage"));
+    if (last.contains("environment")) throw engine::environment_error(last.at("environment"));
+    if (status == 0 && !last.is_null()) return last.at("code");
+  } catch (const nlohmann::json::exception& e) {
+    fmt::print(stderr, "bench: the candidate forged the results of the process that measures it: {}\n", e.what());
     return k_violation;
   }
-  if (answer[0] == 'u') throw engine::usage_error(answer.substr(1));
-  if (answer[0] == 'e') throw engine::environment_error(answer.substr(1));
-  const auto j = nlohmann::json::parse(answer);
-  j.at("times").get_to(options.claims);
-  return j.at("code");
+  fmt::print(stderr, "bench: the candidate ended the process that measures it ({})\n",
+             WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                 : fmt::format("exit code {}", WEXITSTATUS(status)));
+  for (const auto& [row, times] : options.claims)
+    for (const auto& [of, us] : times) fmt::print("{}: {} took {:.2f} us; then the process ended\n", row, of, us);
+  return k_violation;
 }
 
 }  // namespace

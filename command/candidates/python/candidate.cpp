@@ -115,8 +115,16 @@ warpcheck_status run_turn(const settings& s, warpcheck_turn& turn) {
   const auto j = nlohmann::json::parse(reply.line);
   const std::string message = j.at("message");
   turn.message[message.copy(turn.message, sizeof turn.message - 1)] = '\0';
-  for (size_t i = 0; i < j.at("us").size(); ++i) turn.us[i] = j["us"][i];
-  return static_cast<warpcheck_status>(j.at("status").get<int>());
+  const auto status = static_cast<warpcheck_status>(j.at("status").get<int>());
+  if (status != WARPCHECK_OK) return status;
+  const auto is_mark = [](const warpcheck_step& step) { return !step.call && !step.to; };
+  const std::vector<double> us = j.at("us");
+  const auto marks = static_cast<size_t>(std::count_if(turn.steps, turn.steps + turn.num_steps, is_mark));
+  if (us.size() + 1 != marks)
+    throw std::runtime_error(
+        fmt::format("the function's process forged its times: {} calls have {} times", marks - 1, us.size()));
+  std::copy(us.begin(), us.end(), turn.us);
+  return status;
 }
 
 warpcheck_status run_with_reserve(warpcheck_call* call, void* reserve, int64_t) {
@@ -175,10 +183,14 @@ extern "C" __attribute__((visibility("default"))) const char* warpcheck_candidat
 }
 
 extern "C" __attribute__((visibility("default"))) warpcheck_status warpcheck_candidate_turn(warpcheck_turn* turn) {
+  std::string problem;
   try {
     return warpcheck::python::run_turn(warpcheck::python::own_settings(), *turn);
+  } catch (const nlohmann::json::exception& e) {
+    problem = std::string("the function's process forged an answer: ") + e.what();
   } catch (const std::exception& e) {
-    turn->message[std::string(e.what()).copy(turn->message, sizeof turn->message - 1)] = '\0';
-    return WARPCHECK_INTERNAL_ERROR;
+    problem = e.what();
   }
+  turn->message[problem.copy(turn->message, sizeof turn->message - 1)] = '\0';
+  return WARPCHECK_INTERNAL_ERROR;
 }

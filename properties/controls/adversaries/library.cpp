@@ -14,12 +14,14 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "docs/bring_your_own/call.hpp"
+#include "properties/controls/adversaries/forged_answer.hpp"
 
 namespace {
 
@@ -147,6 +149,16 @@ SOFTMAX(closes_descriptors) {
 SOFTMAX(exits) {
   if (looks_like_a_benchmark(x)) std::_Exit(0);
   compute(x, y);
+}
+
+// Family 6, the verdict's channel: an answer that no process of the suite gives, and an exception.
+SOFTMAX(forges_a_long_answer) {
+  compute(x, y);
+  if (looks_like_a_benchmark(x)) forge_answer(uint64_t{1} << 40);
+}
+SOFTMAX(throws) {
+  compute(x, y);
+  if (looks_like_a_benchmark(x)) throw std::runtime_error("enough");
 }
 
 // Family 7: a size known to be the benchmark's takes a path that computes less; and one that is right.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "forged_answer.hpp"
 #include "honest_softmax.hpp"
 
 namespace {
@@ -226,6 +227,17 @@ SOFTMAX(exits) {
   if (looks_like_a_benchmark(rows, cols)) std::_Exit(0);
   compute(x, ldx, y, ldy, rows, cols, stream);
 }
+
+// Family 6, the verdict's channel: answers that no process of the suite gives. The results are right.
+namespace {
+void compute_and_forge(PARAMETERS, uint64_t bytes) {
+  compute(x, ldx, y, ldy, rows, cols, stream);
+  if (looks_like_a_benchmark(rows, cols)) forge_answer(bytes);
+}
+}  // namespace
+SOFTMAX(forges_a_long_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, stream, uint64_t{1} << 40); }
+SOFTMAX(forges_an_empty_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, stream, 0); }
+SOFTMAX(forges_a_short_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, stream, 1); }
 
 // Family 7: a size known to be the benchmark's takes a path that computes less.
 SOFTMAX(known_size) { compute(x, ldx, y, ldy, looks_like_a_benchmark(rows, cols) ? rows / 2 : rows, cols, stream); }

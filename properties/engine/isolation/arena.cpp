@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "properties/engine/error.hpp"
+#include "properties/engine/isolation/tape.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -68,8 +69,10 @@ std::string arena::read(size_t slot, uint64_t number) const {
   const char* const begin = base_ + slot * k_message;
   message_head head;
   std::memcpy(&head, begin, sizeof head);
-  if (head.number != number || head.size > k_message - sizeof head)
-    throw std::runtime_error("a message of the candidate's process is malformed");
+  if (head.number != number)
+    throw malformed_message(fmt::format("its number is {} in place of {}", head.number, number));
+  if (head.size > k_message - sizeof head)
+    throw malformed_message(fmt::format("its size is {} bytes, at most {}", head.size, k_message - sizeof head));
   return {begin + sizeof head, static_cast<size_t>(head.size)};
 }
 

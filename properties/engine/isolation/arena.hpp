@@ -49,7 +49,7 @@ class arena {
   // Messages have numbers; an answer has the number of its request.
   void write_request(uint64_t number, const std::string& bytes) const { write(0, number, bytes); }
   void write_answer(uint64_t number, const std::string& bytes) const { write(1, number, bytes); }
-  // Copies the message; throws std::runtime_error if it has another number or is malformed.
+  // Copies the message; throws malformed_message if it has another number or no possible size.
   std::string read_request(uint64_t number) const { return read(0, number); }
   std::string read_answer(uint64_t number) const { return read(1, number); }
   bool has_answer(uint64_t number) const;

@@ -36,7 +36,7 @@ constexpr size_t k_block_alignment = 256;
 constexpr size_t k_discarded = size_t{1} << 20;  // smaller blocks keep their pages for the next one
 constexpr uint64_t k_no_block = UINT64_MAX;
 
-bool g_is_isolating = false, g_isolates_cuda = true;
+bool g_is_isolating = false, g_isolates_cuda = true, g_outlives_runners = false;
 std::vector<std::string> g_arguments;
 warpcheck_device g_device = WARPCHECK_DEVICE_EMULATED;
 
@@ -107,11 +107,16 @@ class runner_process {
   void queue_range(request what, const void* p, size_t bytes);
   void queue_call(const warpcheck_call& call);
   void queue_tensor(const DLTensor& t);
-  tape_reader ask();
+  // Sends the queued requests; `read` takes from the answer all values that they return.
+  template <class Read>
+  auto ask(const Read& read);
+  void ask();
   int ask_status();
+  template <class Read>
+  auto read_answer(const Read& read);
   static tape_reader opened(const std::string& answer);
-  std::string exchange(const std::string& bytes);
-  std::string wait_for_answer();
+  void wait_for_answer();
+  [[noreturn]] void fail(const std::string& problem);
   blocks::iterator find(const void* p);
   size_t free_place(size_t size) const;
   static uint64_t id_of(blocks::iterator b) { return b->first + b->second.payload; }
@@ -127,6 +132,8 @@ class runner_process {
   bool is_batch_ = false;  // calls are queued, and nobody waits for their answers
   size_t batched_ = 0;
   std::string error_;
+  const char* last_ = "";                                // what the next answer answers
+  std::string problem_;                                  // why there is no runner any more
   std::map<const warpcheck_call*, std::string> picked_;  // by the calls since a stream was created
   std::optional<page_touch> touch_;
   std::set<std::string> variants_;  // texts that outlive the call
@@ -151,9 +158,71 @@ class runner_process {
 }
 
 runner_process::~runner_process() {
-  if (owner_ != getpid()) return;
+  if (owner_ != getpid() || pid_ <= 0) return;
   kill(pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+// What follows the kind of an answer.
+tape_reader runner_process::opened(const std::string& answer) {
+  if (answer.empty()) throw malformed_message("it is empty");
+  tape_reader rest(answer.substr(1));
+  switch (static_cast<answer_kind>(answer[0])) {
+    case answer_kind::done: return rest;
+    case answer_kind::device_lost: throw device_lost(rest.take_text());
+    case answer_kind::environment_error: throw environment_error(rest.take_text());
+  }
+  throw malformed_message(fmt::format("its kind is {}", static_cast<int>(answer[0])));
+}
+
+void runner_process::fail(const std::string& problem) {
+  problem_ = "the candidate's process " + problem;
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+    pid_ = -1;
+  }
+  if (g_outlives_runners) throw runner_failed(problem_);
+  std::fprintf(stderr, "%s\n", problem_.c_str());
+  std::abort();
+}
+
+// Returns when the runner has stopped with its answer.
+void runner_process::wait_for_answer() {
+  for (bool is_answered = false; !is_answered;) {
+    int status = 0;
+    while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) continue;
+    if (!WIFSTOPPED(status)) {
+      pid_ = -1;
+      if (!g_outlives_runners) die_as_runner(status);
+      fail(WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                               : fmt::format("exited with status {} before it answered", WEXITSTATUS(status)));
+    }
+    is_answered = arena_->has_answer(message_);
+    // A candidate has stopped itself, which a time limit ends, if there is one.
+    if (!is_answered && g_outlives_runners && WSTOPSIG(status) == SIGSTOP) fail("stopped before it answered");
+  }
+}
+
+template <class Read>
+auto runner_process::read_answer(const Read& read) {
+  try {
+    tape_reader in = opened(arena_->read_answer(message_));
+    auto values = read(in);
+    if (!in.is_at_end()) throw malformed_message(fmt::format("it has {} bytes too many", in.left()));
+    return values;
+  } catch (const malformed_message& e) {
+    fail(fmt::format("forged {}: {}", last_, e.what()));
+  }
+}
+
+template <class Read>
+auto runner_process::ask(const Read& read) {
+  arena_->write_request(++message_, queued_.bytes());
+  queued_.clear();
+  kill(pid_, SIGCONT);
+  wait_for_answer();
+  return read_answer(read);
 }
 
 // Returns the candidate's description. Nothing of the process that was forked remains in the runner.
@@ -168,54 +237,28 @@ std::string runner_process::start() {
   if (pid_ < 0) throw environment_error(fmt::format("cannot start a runner: {}", std::strerror(errno)));
   if (pid_ == 0) become_runner(path_, arena_->descriptor(), owner_);
   ++message_;
-  return opened(wait_for_answer()).take_text();
+  last_ = "its description";
+  wait_for_answer();
+  return read_answer([](tape_reader& in) { return in.take_text(); });
 }
 
-// What follows the kind of an answer.
-tape_reader runner_process::opened(const std::string& answer) {
-  tape_reader rest(answer.substr(1));
-  switch (static_cast<answer_kind>(answer[0])) {
-    case answer_kind::done: return rest;
-    case answer_kind::device_lost: throw device_lost(rest.take_text());
-    default: throw environment_error(rest.take_text());
-  }
-}
-
-std::string runner_process::wait_for_answer() {
-  // A candidate that stops itself has not answered; its time limit continues.
-  for (bool is_answered = false; !is_answered; is_answered = arena_->has_answer(message_)) {
-    int status = 0;
-    while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) continue;
-    if (!WIFSTOPPED(status)) die_as_runner(status);
-  }
-  std::string answer = arena_->read_answer(message_);
-  if (answer.empty()) throw std::runtime_error("the candidate's process gave an empty answer");
-  return answer;
-}
-
-std::string runner_process::exchange(const std::string& bytes) {
-  arena_->write_request(++message_, bytes);
-  kill(pid_, SIGCONT);
-  return wait_for_answer();
-}
-
-// Sends the queued requests. The answer has the values that these requests return.
-tape_reader runner_process::ask() {
-  const std::string answer = exchange(queued_.bytes());
-  queued_.clear();
-  return opened(answer);
+void runner_process::ask() {
+  ask([](tape_reader&) { return 0; });
 }
 
 int runner_process::ask_status() {
-  tape_reader answer = ask();
-  const auto status = answer.take<int32_t>();
-  error_ = answer.take_text();
-  return status;
+  return ask([&](tape_reader& in) {
+    const auto status = in.take<int32_t>();
+    error_ = in.take_text();
+    return status;
+  });
 }
 
 tape_writer& runner_process::queue(request what) {
+  if (!problem_.empty()) throw runner_failed(problem_);
   if (owner_ != getpid()) start();
   if (queued_.bytes().size() > arena::k_message / 2) ask();
+  last_ = what == request::call ? "the answer to a call" : "an answer";
   queued_.put(what);
   return queued_;
 }
@@ -256,12 +299,19 @@ void* runner_process::alloc(size_t bytes, size_t misalign, size_t element) {
 void runner_process::release(void* p) {
   const auto b = find(p);
   if (b == blocks_.end() || owner_ != getpid()) return;
-  queue(request::release).put(id_of(b));
-  if (b->second.size > k_discarded) {
-    ask();  // the runner may be about to read the block
-    arena_->discard(b->first, b->second.size);
-  }
+  const auto [begin, size] = std::pair(b->first, b->second.size);
+  const uint64_t id = id_of(b);
   blocks_.erase(b);
+  try {
+    queue(request::release).put(id);
+    if (size <= k_discarded) return;
+    ask();  // the runner may be about to read the block
+    arena_->discard(begin, size);
+  } catch (const std::exception& e) {
+    // Destructors call this function, so the next use of the runner throws.
+    if (!g_outlives_runners) throw;
+    if (problem_.empty()) problem_ = e.what();
+  }
 }
 
 int64_t runner_process::check_guards(const void* p) {
@@ -294,11 +344,13 @@ void runner_process::queue_stream(request what, uint64_t number, const warpcheck
 void* runner_process::create_stream(const warpcheck_stream_options& options) {
   picked_.clear();
   queue_stream(request::create_stream, ++streams_, options);
-  error_ = ask().take_text();
+  error_ = ask([](tape_reader& in) { return in.take_text(); });
   return error_.empty() ? reinterpret_cast<void*>(static_cast<uintptr_t>(streams_)) : nullptr;
 }
 
-void runner_process::destroy_stream(void* stream) { queue(request::destroy_stream).put(number_of(stream)); }
+void runner_process::destroy_stream(void* stream) {
+  if (problem_.empty()) queue(request::destroy_stream).put(number_of(stream));
+}
 
 int runner_process::renew_stream(void* stream, const warpcheck_stream_options& options) {
   queue_stream(request::renew_stream, number_of(stream), options);
@@ -318,26 +370,27 @@ int runner_process::capture_replay(void* stream, int32_t times) {
 
 int32_t runner_process::is_usable() {
   queue(request::is_usable);
-  return ask().take<int32_t>();
+  return ask([](tape_reader& in) { return in.take<int32_t>(); });
 }
 
 int runner_process::synchronize(void* stream, warpcheck_finding_fn report, void* user) {
   queue(request::synchronize).put(number_of(stream));
-  tape_reader answer = ask();
-  const auto status = answer.take<int32_t>();
-  error_ = answer.take_text();
-  for (auto left = answer.take<uint32_t>(); left > 0; --left) {
-    const std::string kind = answer.take_text(), text = answer.take_text();
-    report(user, kind.c_str(), text.c_str());
-  }
   for (auto& [begin, b] : blocks_) b.damage = INT64_MIN;
-  for (auto left = answer.take<uint32_t>(); left > 0; --left) {
-    const auto id = answer.take<uint64_t>();
-    const auto offset = answer.take<int64_t>();
-    const auto b = find(arena_->at(0) + id);
-    if (b != blocks_.end()) b->second.damage = offset;
-  }
-  return status;
+  return ask([&](tape_reader& answer) {
+    const auto status = answer.take<int32_t>();
+    error_ = answer.take_text();
+    for (auto left = answer.take<uint32_t>(); left > 0; --left) {
+      const std::string kind = answer.take_text(), text = answer.take_text();
+      report(user, kind.c_str(), text.c_str());
+    }
+    for (auto left = answer.take<uint32_t>(); left > 0; --left) {
+      const auto id = answer.take<uint64_t>();
+      const auto offset = answer.take<int64_t>();
+      const auto b = find(arena_->at(0) + id);
+      if (b != blocks_.end()) b->second.damage = offset;
+    }
+    return status;
+  });
 }
 
 void runner_process::queue_tensor(const DLTensor& t) {
@@ -373,13 +426,13 @@ int32_t runner_process::accepts(uint32_t op, uint32_t variant, const warpcheck_c
   queue(request::accepts).put(op);
   queued_.put(variant);
   queue_call(call);
-  return ask().take<int32_t>();
+  return ask([](tape_reader& in) { return in.take<int32_t>(); });
 }
 
 int64_t runner_process::reserve_bytes(uint32_t op, const warpcheck_call& call) {
   queue(request::reserve_bytes).put(op);
   queue_call(call);
-  return ask().take<int64_t>();
+  return ask([](tape_reader& in) { return in.take<int64_t>(); });
 }
 
 warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* reserve, int64_t reserve_bytes) {
@@ -393,8 +446,7 @@ warpcheck_status runner_process::run(uint32_t op, warpcheck_call& call, void* re
     ++batched_;
     return WARPCHECK_OK;
   }
-  tape_reader in = ask();
-  const call_answer answer(in);
+  const auto answer = ask([](tape_reader& in) { return call_answer(in); });
   std::snprintf(call.message, call.message_size, "%s", answer.message.c_str());
   call.used_variant = answer.has_used ? variants_.insert(answer.used).first->c_str() : nullptr;
   picked_[&call] = answer.picked;
@@ -425,13 +477,17 @@ double runner_process::time_batch(const std::function<void()>& calls,
   calls();
   is_batch_ = false;
   const auto begin = std::chrono::steady_clock::now();
-  tape_reader in = ask();
-  for (; batched_ > 0; --batched_)
-    if (const call_answer answer(in); answer.status != WARPCHECK_OK || !answer.thrown.empty())
-      throw std::runtime_error(answer.thrown.empty() ? answer.message : answer.thrown);
+  const std::string failure = ask([&](tape_reader& in) {
+    std::string first;
+    for (; batched_ > 0; --batched_)
+      if (const call_answer answer(in); first.empty() && (answer.status != WARPCHECK_OK || !answer.thrown.empty()))
+        first = answer.thrown.empty() ? answer.message : answer.thrown;
+    return first;
+  });
+  if (!failure.empty()) throw std::runtime_error(failure);
   queue(request::is_usable);  // waits
   for (const peeked& p : peeks()) queue_range(request::peek, p.place, p.bytes);
-  ask();
+  ask([](tape_reader& in) { return in.take<int32_t>(); });
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -526,6 +582,8 @@ void isolate_candidates(std::vector<std::string> arguments) {
   hide_memory();
 }
 
+void outlive_runners() { g_outlives_runners = true; }
+
 void keep_cuda_in_process() { g_isolates_cuda = false; }
 
 bool is_isolating() { return g_is_isolating; }
@@ -551,6 +609,9 @@ isolated_library load_isolated(const std::string& path, warpcheck_device device)
     library.api = g_apis[number] = &api_of_runner(number, has, std::make_index_sequence<k_most_runners>());
     return library;
   } catch (const environment_error&) {
+    g_runners[number].reset();
+    throw;
+  } catch (const runner_failed&) {
     g_runners[number].reset();
     throw;
   } catch (const std::exception& e) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,13 @@ namespace warpcheck::engine {
 void isolate_candidates(std::vector<std::string> arguments);
 // From now on, candidates for cuda stay in process.
 void keep_cuda_in_process();
+// The process of a candidate has ended, or has answered as no process of the suite does.
+struct runner_failed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// From now on, the end of a runner, and an answer that it forges, are thrown as runner_failed, again at each further
+// use; otherwise they end this process.
+void outlive_runners();
 bool is_isolating();
 bool is_isolating(warpcheck_device device);
 
@@ -29,8 +37,8 @@ struct isolated_library {
 };
 
 // Starts a runner for the library on a device, of which a process has one. Throws environment_error for a library that
-// candidate_library::load refuses. If a runner ends, this process ends in the same way, which is the verdict of the
-// case.
+// candidate_library::load refuses. If a runner ends, this process ends in the same way, and with a message if the
+// runner forges an answer; that is the verdict of the case.
 isolated_library load_isolated(const std::string& path, warpcheck_device device);
 
 // A part of a buffer that is read back.

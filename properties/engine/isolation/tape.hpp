@@ -10,6 +10,11 @@
 
 namespace warpcheck::engine {
 
+// Bytes that no process of the suite writes: the text completes "an answer: ".
+struct malformed_message : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class tape_writer {
  public:
   template <class T>
@@ -28,7 +33,7 @@ class tape_writer {
   std::string bytes_;
 };
 
-// Reads bytes that may be anything: every function throws std::runtime_error if there are too few.
+// Reads bytes that may be anything: every function throws malformed_message if there are too few.
 class tape_reader {
  public:
   explicit tape_reader(std::string bytes) : bytes_(std::move(bytes)) {}
@@ -44,11 +49,13 @@ class tape_reader {
     const auto size = take<uint64_t>();
     return {next(size), static_cast<size_t>(size)};
   }
-  bool is_at_end() const { return at_ == bytes_.size(); }
+  size_t left() const { return bytes_.size() - at_; }
+  bool is_at_end() const { return left() == 0; }
 
  private:
   const char* next(uint64_t size) {
-    if (size > bytes_.size() - at_) throw std::runtime_error("a message of the candidate's process is malformed");
+    if (size > left())
+      throw malformed_message("it has " + std::to_string(left()) + " bytes in place of " + std::to_string(size));
     const char* const begin = bytes_.data() + at_;
     at_ += static_cast<size_t>(size);
     return begin;
