@@ -1,4 +1,4 @@
-// An answer that a candidate writes into the memory that its process shares with the judge (engine/isolation/arena.hpp).
+// An answer that a candidate writes into the memory that its process shares with the judge (isolation/arena.hpp).
 #pragma once
 
 #include <signal.h>
