@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -46,6 +47,10 @@ bench_row parse_row(const description& d, const std::string& text) {
     if (name == "type") {
       const std::optional<dtype> type = dtype_from_name(value);
       if (!type) refuse_row(fmt::format("names the type '{}'", value));
+      const tensor_rule& first = d.forms[row.form].tensors.front();
+      const std::vector<dtype> types = types_of(first);
+      if (!types.empty() && std::find(types.begin(), types.end(), *type) == types.end())
+        refuse_row(fmt::format("names the type {}, which {} cannot have", value, first.name));
       row.type = *type;
       continue;
     }

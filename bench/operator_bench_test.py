@@ -155,6 +155,8 @@ class OperatorBench(unittest.TestCase):
         self.expect(0, "matmul/f32/5x4x3 ", "matmul", "--device", "emulated", "--row", "m=5,n=4,k=3")
         self.expect(0, "gru/f32/3x2x4x5x1 ", "gru", "--device", "emulated", "--row",
                     "time=3,batch=2,input=4,hidden=5,directions=1")
+        self.expect(2, "--row: 'rows=2,cols=64,type=f16' names the type f16, which x cannot have", "argsort", "--row",
+                    "rows=2,cols=64,type=f16")
         self.expect(2, "--row: 'm=5,n=4' has no size of k; matmul takes a size of each of m, n, k", "matmul", "--row",
                     "m=5,n=4")
 
