@@ -197,16 +197,21 @@ void run_sources() {
   CHECK(cuLaunchKernel(scale_of_float, 1, 1, 1, 32, 1, 1, 0, nullptr, scaled, nullptr));
   CHECK(cuMemcpyDtoH(values, x, sizeof values));
   CHECK(values[1] == (1 * 4 + 100) * 0.5f && values[40] == 40 * 4 + 100);
-  char c = 1;
-  double value = 0.25;
-  void* filled[] = {&x, &c, &value};
-  CHECK(cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, nullptr, filled, nullptr));
+  struct {
+    CUdeviceptr x;
+    char c;
+    double value;
+  } packed = {x, 1, 0.25};
+  size_t size = sizeof packed;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  CHECK(cuLaunchKernel(fill, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
   CHECK(cuMemcpyDtoH(values, x, sizeof values));
   CHECK(values[63] == 100.25f);
   CHECK(cuMemFree(x));
 }
 
 int main(int argc, char** argv) {
+  std::puts("begin");
   CHECK(cuInit(0));
   CUdevice device;
   CUcontext context;
