@@ -26,6 +26,7 @@ REASONS = {
     "exits": r"the candidate ended the process that measures it \(exit code 0\)"
     if DEVICE == "cuda"
     else "the candidate's process exited with status 0 before it answered",
+    "exits_in_its_runner": "the candidate's process exited with status 0 before it answered",
     "forges_a_long_answer": r"forged the answer to a call: its size is 1099511627776 bytes, at most 4194288",
     "forges_an_empty_answer": "forged the answer to a call: it is empty",
     "forges_a_short_answer": "forged the answer to a call: it has 0 bytes in place of 4",

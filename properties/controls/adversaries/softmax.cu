@@ -239,6 +239,12 @@ SOFTMAX(forges_a_long_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, st
 SOFTMAX(forges_an_empty_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, stream, 0); }
 SOFTMAX(forges_a_short_answer) { compute_and_forge(x, ldx, y, ldy, rows, cols, stream, 1); }
 
+// Family 6: the process ends where its times would be confirmed, with the exit code of success.
+SOFTMAX(exits_in_its_runner) {
+  compute(x, ldx, y, ldy, rows, cols, stream);
+  if (looks_like_a_benchmark(rows, cols) && shared_with_the_judge()) std::_Exit(0);
+}
+
 // Family 7: a size known to be the benchmark's takes a path that computes less.
 SOFTMAX(known_size) { compute(x, ldx, y, ldy, looks_like_a_benchmark(rows, cols) ? rows / 2 : rows, cols, stream); }
 
