@@ -3,12 +3,16 @@ not count, and a finding of one kind hides none of another."""
 
 import collections
 import concurrent.futures
+import dataclasses
 import itertools
 import json
 import pathlib
 import re
 import subprocess
 import tempfile
+import time
+
+from . import beside
 
 # Most defects show under the first schedule, so that the others run only where it leaves something open.
 SCHEDULES = (("fair",), ("greedy", "reverse", "random:1", "preempt:1"))
@@ -40,6 +44,15 @@ def run_code(code, options):
             if "timeout" in add_report(row, report) or all(r.get("every_schedule") for r in report["runs"]):
                 done.append(arguments)
     return row
+
+
+def run_both(code, options):
+    """The row of a code on the last of its inputs, without its bounds bug, with what compute-sanitizer says about it."""
+    code = dataclasses.replace(code, inputs=code.inputs[-1:], bounds=False)
+    theirs = beside.run_beside(code)
+    begin = time.time()
+    row = run_code(code, options)
+    return {**row, "seconds": round(time.time() - begin, 2), "beside": theirs}
 
 
 def is_settled(row):
@@ -121,7 +134,8 @@ def table(suite, rows, known):
         for r in (r for r in rows if outcome(r) == kind):
             about = judged(r, known) or "new: " + (r["refused"] if kind == "refused" else "; ".join(r["findings"]))
             lines.append(f"\n{kind}: {r['code']}: {about}")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    return text + "\n" + beside.table(rows, outcome) if any("beside" in r for r in rows) else text
 
 
 def is_new(row, known):
@@ -134,9 +148,14 @@ def score(codes, options, say):
     before = json.loads(path.read_text()) if options.resume and path.is_file() else []
     rows = [row for row in before if row["code"] in names]
     done = {row["code"] for row in rows}
+    run = run_both if options.beside else run_code
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for row in pool.map(lambda c: run_code(c, options), [c for c in codes if c.name not in done]):
-            rows.append(row)
+        started = [pool.submit(run, c, options) for c in codes if c.name not in done]
+        for ended in concurrent.futures.as_completed(started):
+            rows.append(row := ended.result())
             say(f"{len(rows)}/{len(codes)} {row['code']}: {outcome(row)}")
             path.write_text(json.dumps(rows, indent=1) + "\n")
+    places = {c.name: i for i, c in enumerate(codes)}
+    rows.sort(key=lambda row: places[row["code"]])
+    path.write_text(json.dumps(rows, indent=1) + "\n")
     return rows

@@ -278,10 +278,11 @@ SOURCES = {
     "cusan": ("tudasc/cusan", "2e2a503"),
     "dat3m": ("hernanponcedeleon/Dat3M", "3064012"),
 }
-# What a suite of templates needs next: Indigo3 generates 13,400 CUDA codes with all bugs.
+# What a suite of templates needs next: Indigo3 generates 13,400 CUDA codes with all bugs. They print clock rates, which
+# CUDA 13 no longer has in cudaDeviceProp.
 GENERATE = {
     "indigo3": " && cd {folder} && sed -i 's/{{nobug}}/{{all}}/' codeGen/configure.txt && "
-               "python3 generate_all_codes.py cuda",
+               "python3 generate_all_codes.py cuda && sed -Ei 's/deviceProp.(memoryC|c)lockRate/0/g' lib/*.h",
 }
 
 

@@ -254,6 +254,32 @@ class Foreign(unittest.TestCase):
         self.assertIn("refused: norace_beyond: new: the PTX", done.stdout)
         self.assertIn("refused: norace_broken: new: a.cu:1:2: error: 'x' was not declared", done.stdout)
 
+    def test_codes_run_beside_compute_sanitizer(self):
+        self.write("bin/nvcc", "#!/bin/sh\ngrep -q norace_broken code.cu && exit 1\n"
+                   "(echo '#!/bin/sh'; sed 's,//,#,' code.cu) > code; chmod +x code\n")
+        self.write("bin/compute-sanitizer", "#!/bin/sh\necho $* > last\n"
+                   "case $(cat code) in *race_unseen*) exit 255;; *race_seen*) n=3;;"
+                   " *alarm*) n=1;; *) n=0;; esac\n"
+                   f"cp last {self.path('last')}\necho \"========= RACECHECK SUMMARY: $n hazards displayed\"\n")
+        self.write("labelled", LABELLED)
+        for name in ("labelled", "bin/nvcc", "bin/compute-sanitizer"):
+            os.chmod(self.path(name), 0o755)
+        names = [n for n in FINDINGS if n != "norace_slow"]
+        for name in names:
+            self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
+        command = [sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--beside", "--warpcheck",
+                   self.path("labelled"), "--out", self.path("scores")]
+        path = self.path("bin") + ":" + os.environ["PATH"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "PATH": path})
+        self.assertIn("| warpcheck | 8 | 2 | 1 | 2 | 1 | 2 | ", done.stdout, done.stderr)
+        self.assertIn("| compute-sanitizer | 8 | 1 | 1 | 3 | 1 | 2 | ", done.stdout)  # one crashes, one is not compiled
+        with open(self.path("last")) as f:
+            self.assertEqual(f.read(), "--tool racecheck --print-limit 1 ./code\n")
+        none = subprocess.run(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PATH": "/usr/bin:/bin"})
+        self.assertEqual(none.returncode, 2)
+        self.assertIn("--beside: 'nvcc' is not in PATH", none.stderr)
+
     def test_shards_of_a_suite_make_one_table(self):
         self.write("labelled", LABELLED.replace("norace_alarm", "norace_interblock_fence_raw"))
         os.chmod(self.path("labelled"), 0o755)
