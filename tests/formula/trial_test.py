@@ -413,6 +413,11 @@ class Trials(unittest.TestCase):
         code, said = exact("conv1d.op", CONVOLUTION.replace("y[i] = sum;", "y[i] = sum * 1.0000001f;"))
         self.assertEqual(code, 1, said)
         self.assertIn("and the sum of whole numbers is", said)
+        # A polynomial of the same degree: one product of the last element takes another factor.
+        one = "cin + c) * kl + (i == total - 1 && c == cin - 1 && k == kl - 1 ? 0 : k)]"
+        code, said = exact("conv1d.op", CONVOLUTION.replace("cin + c) * kl + k]", one))
+        self.assertEqual(code, 1, said)
+        self.assertIn("and the sum of whole numbers is", said)
         (self.folder / "total.op").write_text("operator total(x[n]) -> y\n  arithmetic f32: sums of depth 64\n"
                                               "  y = sum(i) x[i]\n")
         for formula, why in {"rms_norm.op": "no polynomials with whole coefficients in f32 are the outputs",
