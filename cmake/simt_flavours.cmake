@@ -47,7 +47,7 @@ function(simt_flavour_options target flavour)
 endfunction()
 
 # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
-# compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so). A guard of a static variable
+# compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so); allocations are counted. A guard of a static variable
 # would be one more call of the instrumentation, and the emulated device has one thread.
 function(simt_race_options target)
   target_compile_options(${target} PRIVATE
@@ -62,7 +62,8 @@ function(simt_race_options target)
   endif()
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
-            --redefine-sym memmove=__tsan_memmove $<TARGET_FILE:${target}>)
+            --redefine-sym memmove=__tsan_memmove --redefine-sym malloc=simt_kernel_malloc
+            --redefine-sym _Znwm=simt_kernel_new --redefine-sym _Znam=simt_kernel_new_array $<TARGET_FILE:${target}>)
 endfunction()
 
 # simt_kernel_library(<target> FLAVOUR plain|asan|race|portable SOURCES file... [OPTIONS option...])

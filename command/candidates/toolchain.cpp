@@ -310,9 +310,10 @@ std::string toolchain::compile(const compilation& c) const {
       continue;
     }
     if (c.flavour == "race") {
-      const command_result r =
-          run_command({objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",
-                       "--redefine-sym", "memmove=__tsan_memmove", objects.back()});
+      const command_result r = run_command(
+          {objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",
+           "--redefine-sym", "memmove=__tsan_memmove", "--redefine-sym", "malloc=simt_kernel_malloc", "--redefine-sym",
+           "_Znwm=simt_kernel_new", "--redefine-sym", "_Znam=simt_kernel_new_array", objects.back()});
       if (r.status != 0) return r.output;
     }
   }

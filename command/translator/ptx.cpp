@@ -242,7 +242,7 @@ std::string ptx_translator::value(const std::string& text) const {
 std::string ptx_translator::special(const std::string& name) {
   static const std::map<std::string_view, std::string_view> registers = {
       {"laneid", "::simt::emu::lane_index()"},
-      {"warpid", "ptx::warp()"},
+      {"warpid", "ptx::warp_slot()"},
       {"nwarpid", "ptx::warps()"},
       {"tid.x", "::simt::emu::thread_index().x"},
       {"tid.y", "::simt::emu::thread_index().y"},
@@ -256,7 +256,7 @@ std::string ptx_translator::special(const std::string& name) {
       {"nctaid.x", "::simt::emu::grid_dimensions().x"},
       {"nctaid.y", "::simt::emu::grid_dimensions().y"},
       {"nctaid.z", "::simt::emu::grid_dimensions().z"},
-      {"smid", "0u"},
+      {"smid", "ptx::sm()"},
       {"nsmid", "1u"},
       {"clock", "::clock64()"},
       {"clock64", "::clock64()"},

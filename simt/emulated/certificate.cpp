@@ -3,12 +3,15 @@
 #include "simt/emulated/certificate.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <unordered_map>
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/packed_cells.hpp"
 #include "simt/emulated/symbols.hpp"
+#include "simt/tensor_map.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -29,6 +32,10 @@ constexpr const char* k_choice_names[] = {
     "a race",
     "readers of one word that are too many to tell apart",
     "a write to memory that the race detector does not follow",
+    "a local variable of another thread",
+    "an allocation by a kernel",
+    "the number of an SM or of a warp on it",
+    "a bulk reduction whose order may matter",
     "a launch too large to remember",
     "a launch before this one that it may overlap",
 };
@@ -41,6 +48,8 @@ struct atomic_site {
 };
 std::unordered_map<uint32_t, atomic_site> atomic_sites;      // of this launch, by their places
 std::unordered_map<uintptr_t, uint8_t> operations_of_words;  // by address / 4, since the first overlapping launch
+
+constexpr uint8_t k_of_bulk = 0x80;  // in a kind: a bulk reduction has had this word
 
 // The words that had atomics of one kind lately, by their low bits: they are in operations_of_words.
 struct {
@@ -101,6 +110,39 @@ bool is_summary_in_use(size_t offset, bool is_byte, uint32_t flag) {
   return users != 0;
 }
 
+// Counts a choice if a word has had an operation of another kind. `origin`: k_of_bulk or 0.
+void note_operation(const void* p, size_t bytes, commuting operation, uint8_t origin, uint32_t place) {
+  const auto first = reinterpret_cast<uintptr_t>(p) / 4;
+  for (size_t i = 0; i < bytes / 4; ++i) {
+    // A word, and each half of a longer one, is a kind of its own.
+    const auto kind = static_cast<uint8_t>((static_cast<size_t>(operation) * 4 + bytes / 4 + i) | origin);
+    auto& recent = recent_operations[(first + i) % std::size(recent_operations)];
+    if (recent.word == first + i && recent.kind == kind) continue;
+    uint8_t& known = operations_of_words.try_emplace(first + i, kind).first->second;
+    const auto of_bulk = static_cast<uint8_t>((known | kind) & k_of_bulk);
+    if ((known | k_of_bulk) == (kind | k_of_bulk))
+      recent = {first + i, kind};
+    else
+      count_choice(of_bulk != 0 ? choice::bulk_reduction : choice::atomic, place);
+    known |= of_bulk;
+  }
+}
+
+// The kind of a bulk reduction, or `no`.
+commuting commuting_of(tensor_element type, tensor_reduction how) {
+  if (is_real(type)) return commuting::no;
+  const bool is_signed = type == tensor_element::s32 || type == tensor_element::s64;
+  switch (how) {
+    case tensor_reduction::add: return commuting::add;
+    case tensor_reduction::min: return is_signed ? commuting::min : commuting::unsigned_min;
+    case tensor_reduction::max: return is_signed ? commuting::max : commuting::unsigned_max;
+    case tensor_reduction::bit_and: return commuting::bit_and;
+    case tensor_reduction::bit_or: return commuting::bit_or;
+    case tensor_reduction::bit_xor: return commuting::bit_xor;
+    default: return commuting::no;
+  }
+}
+
 }  // namespace
 
 void count_choices(choice kind, uint32_t place, uint64_t count) {
@@ -117,21 +159,19 @@ void hb_choice(choice kind, const void* pc) {
 
 unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, const void* pc) {
   const uint32_t place = code_offset(pc);
-  const auto first = reinterpret_cast<uintptr_t>(p) / 4;
-  for (size_t i = 0; i < bytes / 4; ++i) {
-    // A word, and each half of a longer one, is a kind of its own.
-    const auto kind = static_cast<uint8_t>(static_cast<size_t>(operation) * 4 + bytes / 4 + i);
-    auto& recent = recent_operations[(first + i) % std::size(recent_operations)];
-    if (recent.word == first + i && recent.kind == kind) continue;
-    const auto known = operations_of_words.try_emplace(first + i, kind).first;
-    if (known->second == kind)
-      recent = {first + i, kind};
-    else
-      count_choice(choice::atomic, place);
-  }
+  note_operation(p, bytes, operation, 0, place);
   atomic_site& site = atomic_sites[place];
   ++site.count;
   return &site.is_used;
+}
+
+void hb_bulk_reduces(const void* p, size_t bytes, tensor_element type, tensor_reduction how, const void* pc) {
+  const uint32_t place = code_offset(pc);
+  const commuting operation = commuting_of(type, how);
+  if (operation == commuting::no) return count_choice(choice::bulk_reduction, place);
+  const size_t size = bytes_of(type);
+  for (size_t at = 0; at < bytes; at += size)
+    note_operation(static_cast<const char*>(p) + at, size, operation, k_of_bulk, place);
 }
 
 std::vector<const char*> unexplored_choices() {
@@ -261,3 +301,19 @@ void certify_completion(phase_clock& k) {
 
 }  // namespace emu
 }  // namespace simt
+
+// What objcopy makes of malloc() and operator new in instrumented code. Only those of a running kernel count.
+extern "C" {
+void* simt_kernel_malloc(size_t bytes) {
+  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  return std::malloc(bytes);
+}
+void* simt_kernel_new(size_t bytes) {
+  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  return ::operator new(bytes);
+}
+void* simt_kernel_new_array(size_t bytes) {
+  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  return ::operator new[](bytes);
+}
+}

@@ -9,6 +9,9 @@
 #include "simt/emulated/kernel_api.hpp"
 
 namespace simt {
+enum class tensor_element : uint8_t;
+enum class tensor_reduction : uint8_t;
+
 inline namespace emu {
 
 // Kinds of choice edges, and of gaps in what the detector sees.
@@ -24,6 +27,10 @@ enum class choice : uint8_t {
   race,            // a race that the launch outlives
   unknown_reader,  // accesses that the detector no longer knows one by one, and that may be unordered
   unseen_memory,   // a write to memory that the detector does not follow
+  foreign_local,   // an access to a local variable of another thread
+  kernel_heap,     // an allocation by a kernel: its address, its contents and which of them fails
+  placement,       // where a thread runs
+  bulk_reduction,  // a bulk reduction: the order of updates may matter
   lost_history,    // names are used up
   earlier_launch,  // a launch that this one may overlap has no certificate
 };
@@ -37,7 +44,11 @@ void hb_choice(choice kind, const void* pc);
 // Counts an atomic of a kind that commutes. It is a choice if the word takes another kind in this launch, or if the
 // flag that is returned is set before the launch ends: then somebody has used the atomic's result.
 unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, const void* pc);
+// Counts a bulk reduction of `bytes` bytes. It is a choice unless it commutes with all atomics and bulk reductions of
+// the launch on its words.
+void hb_bulk_reduces(const void* p, size_t bytes, tensor_element type, tensor_reduction how, const void* pc);
 #else
+inline void hb_bulk_reduces(const void*, size_t, tensor_element, tensor_reduction, const void*) {}
 inline void hb_choice(choice, const void*) {}
 #endif
 

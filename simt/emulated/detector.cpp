@@ -187,8 +187,12 @@ inline bool is_of_device(const void* p, size_t bytes, const void* pc) {
   if (is_wild(address)) report_wild(address, bytes, Kind, code_offset(pc));
   if (!detector.forbidden.empty()) check_host(address, bytes, Kind, code_offset(pc));
   detector.far_access = code_offset(pc);
-  if (Kind == access_kind::write && address - reinterpret_cast<uintptr_t>(current->flow.stack) >= k_stack_bytes)
-    count_choice(choice::unseen_memory, code_offset(pc));
+  if (address - reinterpret_cast<uintptr_t>(current->flow.stack) >= k_stack_bytes) {
+    if (is_of_stack(address))
+      count_choice(choice::foreign_local, code_offset(pc));
+    else if (Kind == access_kind::write)
+      count_choice(choice::unseen_memory, code_offset(pc));
+  }
   return false;
 }
 

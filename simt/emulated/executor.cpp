@@ -356,6 +356,7 @@ void run_locked(launch_config config, void (*run_thread)(void*), void* arguments
   explore_launch(
       stream, config, [](const void* f) { (*static_cast<decltype(&once)>(f))(); }, &once);
   if (!device.wanted_cluster) return;
+  --stream.launches;
   config.cluster = *std::exchange(device.wanted_cluster, std::nullopt);
   run_locked(config, run_thread, arguments);
 }

@@ -88,6 +88,10 @@ void* raw_make(char* top, size_t, void (*entry)()) {
 
 }  // namespace
 
+bool is_of_stack(uintptr_t address) {
+  return address - reinterpret_cast<uintptr_t>(stacks) < k_most_stacks * k_stack_bytes;
+}
+
 void reserve_stacks() {
   if (stacks == nullptr) stacks = static_cast<char*>(reserve(k_most_stacks * k_stack_bytes, k_page_bytes));
 }

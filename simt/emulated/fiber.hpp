@@ -40,6 +40,8 @@ void switch_fiber(fiber& from, fiber& to, bool finished);
 void fiber_entered(fiber& self, fiber& main);
 // Takes the stack off a fiber that has finished, or that is `abandoned` half-way. Another fiber may start on it.
 void free_stack(fiber& f, bool abandoned);
+// True if the address lies in the stack of some fiber.
+bool is_of_stack(uintptr_t address);
 // True if the calling fiber has used up its stack, except for the part that the executor may need.
 inline bool stack_used_up(const fiber& f) {
   constexpr std::ptrdiff_t k_reserve = 8192;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "simt/emulated/certificate.hpp"
 #include "simt/emulated/flights.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/tensor.hpp"
@@ -85,10 +86,12 @@ void start_tile_store(local_shared_ptr<tensor_tile> tile, const void* source, ui
   const bool repeats = !reduces && is_in_flight(s);
   for (const tensor_piece& p : s.tile->pieces) {
     if (p.global == nullptr || repeats) continue;
-    if (reduces)
+    if (reduces) {
       hb_flight_counts(writer, p.global, p.bytes, pc);
-    else
+      hb_bulk_reduces(p.global, p.bytes, s.tile->type, s.tile->reduction, pc);
+    } else {
       hb_agent_access(writer, 1, p.global, p.bytes, true, pc);
+    }
   }
   start_store(s);
 }

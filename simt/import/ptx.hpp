@@ -116,6 +116,15 @@ inline unsigned linear_thread() {
   return (t.z * b.y + t.y) * b.x + t.x;
 }
 inline unsigned warp() { return linear_thread() / 32; }
+// %warpid and %smid, which may change while a thread runs (PTX ISA, "Special Registers").
+inline unsigned warp_slot() {
+  hb_choice(choice::placement, nullptr);
+  return warp();
+}
+inline unsigned sm() {
+  hb_choice(choice::placement, nullptr);
+  return 0;
+}
 inline unsigned warps() { return (threads_of_block() + 31) / 32; }
 // Without a count, or with the whole block's, barrier 0 is the one of __syncthreads.
 inline void block_barrier(int id, unsigned count, SIMT_SITE) {
