@@ -46,9 +46,10 @@ function(simt_flavour_options target flavour)
   endif()
 endfunction()
 
-# The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. Copies that the
-# compiler makes through memcpy become __tsan_memcpy by objcopy (clang copies float4 so); allocations are counted. A guard of a static variable
-# would be one more call of the instrumentation, and the emulated device has one thread.
+# The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. objcopy makes
+# __tsan_memcpy of copies that the compiler makes through memcpy (clang copies float4 so), and has the certificate count
+# allocations. A guard of a static variable would be one more call of the instrumentation, and the emulated device has
+# one thread.
 function(simt_race_options target)
   target_compile_options(${target} PRIVATE
     -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)

@@ -56,7 +56,8 @@ def run_beside(code):
                 ["compute-sanitizer", "--tool", tool, "--print-limit", "1", *program], folder, LIMIT)
     counts = SUMMARY.findall(said)
     result = "late" if status is None else "found" if any(map(int, counts)) else "clean" if counts else "crash"
-    return {**row, "result": result, "said": "\n".join(line for line in said.splitlines() if line[:5] == "=====")[-600:]}
+    lines = [line for line in said.splitlines() if line.startswith("=====")]
+    return {**row, "result": result, "said": "\n".join(lines)[-600:]}
 
 
 def sides(row, outcome):

@@ -47,7 +47,7 @@ def run_code(code, options):
 
 
 def run_both(code, options):
-    """The row of a code on the last of its inputs, without its bounds bug, with what compute-sanitizer says about it."""
+    """The row of a code on the last of its inputs, without its bounds bug, with compute-sanitizer's answer."""
     code = dataclasses.replace(code, inputs=code.inputs[-1:], bounds=False)
     theirs = beside.run_beside(code)
     begin = time.time()

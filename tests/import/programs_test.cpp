@@ -18,97 +18,9 @@ namespace fs = std::filesystem;
 using namespace warpcheck::self;
 using result = command_result;
 
-// A source in a temporary folder.
-class source_file {
- public:
-  explicit source_file(const std::string& text) { folder_.write("mine.cu", text); }
-  std::string path() const { return folder_.path("mine.cu"); }
-
- private:
-  scratch_folder folder_;
-};
-
 std::string seeds() {
   const std::string n = environment("WARPCHECK_TEST_SEEDS");
   return " --seeds " + (n.empty() ? std::string("1") : n) + " ";
-}
-
-// A run of a kernel of 64 threads on 128 words.
-result said(const std::string& kernel, const std::string& host = "") {
-  const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int* x;\n" +
-                           "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
-                           "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
-  return run_program("--schedule fair --no-trace " + source.path());
-}
-
-// Proofs for every schedule: a barrier allows one, an atomic or a second stream prevents it.
-TEST(RunEmulated, SaysWhatIsProvenForEverySchedule) {
-  const std::string turns =
-      "__shared__ int s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); "
-      "x[threadIdx.x] = s[63 - threadIdx.x];";
-  const result proven = said(turns);
-  EXPECT_TRUE(proven.has("every schedule: proven for this input")) << proven.output;
-  const source_file clusters(
-      "__global__ void __cluster_dims__(2, 1, 1) k(int* x) { x[blockIdx.x] = 1; }\n"
-      "int main() {\n  int* x;\n  cudaMalloc(&x, 8);\n  k<<<2, 1>>>(x);\n  cudaFree(x);\n}\n");
-  const result in_clusters = run_program("--schedule fair --no-trace " + clusters.path());
-  EXPECT_TRUE(in_clusters.has("every schedule: proven for this input")) << in_clusters.output;
-  const result drawn = said("x[1 + atomicAdd(x, 1)] = 1;");
-  EXPECT_TRUE(drawn.has("every schedule: not proven; it may depend on an atomic whose result or order may matter at "))
-      << drawn.output;
-  const result streams = said(turns, "  cudaStream_t s;\n  cudaStreamCreate(&s);\n  cudaStreamDestroy(s);\n");
-  EXPECT_TRUE(streams.has("it may depend on the order of operations of several streams")) << streams.output;
-}
-
-// A number that another schedule changes denies the proof, wherever it comes from.
-TEST(RunEmulated, ProvesNothingOfNumbersThatDependOnTheSchedule) {
-  const auto depends = [](const std::string& kernel, const std::string& what) {
-    const result r = said(kernel);
-    EXPECT_TRUE(r.has("every schedule: not proven; it may depend on " + what)) << kernel << r.output;
-  };
-  const std::string of_kernel = "an allocation by a kernel";
-  depends("int* p = (int*)malloc(64); x[threadIdx.x] = (int)(size_t)p; free(p);", of_kernel);
-  depends("int* p = new int; x[threadIdx.x] = (int)(size_t)p; delete p;", of_kernel);
-  depends("int* p = new int[4 + threadIdx.x]; x[threadIdx.x] = (int)(size_t)p; delete[] p;", of_kernel);
-  depends(
-      "__shared__ int* p; int v = 1; if (threadIdx.x == 0) p = &v; __syncthreads(); x[threadIdx.x] = *p; "
-      "if (threadIdx.x == 0) v = 5; __syncthreads();",
-      "a local variable of another thread");
-  for (const std::string name : {"smid", "warpid"})
-    depends("unsigned n; asm volatile(\"mov.u32 %0, %%" + name + ";\" : \"=r\"(n)); x[threadIdx.x] = n;",
-            "the number of an SM or of a warp on it");
-}
-
-// Bulk reductions by threads 0 and 32: those of one kind of whole numbers commute.
-TEST(RunEmulated, ProvesBulkReductionsThatCommute) {
-  const auto reduces = [](const std::string& first, const std::string& second, const std::string& also) {
-    const auto bulk = [](const std::string& kind) {
-      return "asm volatile(\"cp.reduce.async.bulk.global.shared::cta.bulk_group." + kind +
-             " [%0], [%1], 128;\" :: \"l\"(x), \"r\"((unsigned)__cvta_generic_to_shared(s)) : \"memory\");";
-    };
-    return said(
-        "__shared__ alignas(128) int s[32]; if (threadIdx.x < 32) s[threadIdx.x] = threadIdx.x; "
-        "asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); __syncthreads(); " +
-        also + " if (threadIdx.x == 0) {" + bulk(first) + "} if (threadIdx.x == 32) {" + bulk(second) +
-        "} asm volatile(\"cp.async.bulk.commit_group;\"); "
-        "asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\");");
-  };
-  for (const std::string kind : {"add.u32", "min.s32", "max.u32", "xor.b32", "add.u64"}) {
-    const result r = reduces(kind, kind, "");
-    EXPECT_TRUE(r.has("every schedule: proven for this input")) << kind << r.output;
-  }
-  const result sums = reduces("add.u32", "add.u32", "atomicAdd(x + threadIdx.x % 8, 5);");
-  EXPECT_TRUE(sums.has("every schedule: proven for this input")) << sums.output;
-  const auto depends = [](const result& r) {
-    EXPECT_TRUE(r.has("it may depend on a bulk reduction whose order may matter at ")) << r.output;
-  };
-  depends(reduces("add.f32", "add.f32", ""));
-  depends(reduces("min.f16", "min.f16", ""));
-  depends(reduces("inc.u32", "inc.u32", ""));
-  depends(reduces("add.u32", "max.u32", ""));
-  depends(reduces("max.s32", "max.u32", ""));
-  depends(reduces("add.u32", "add.u64", ""));
-  depends(reduces("add.u32", "add.u32", "if (threadIdx.x == 40) atomicMax(x + 3, 9);"));
 }
 
 // Without --schedule and --seeds, a run that proves every schedule is the only one; others run side by side.
