@@ -45,11 +45,11 @@
 // (1+E) or (abs(alpha) (|A||B|)_ij + abs(beta C_ij) + abs(bias_j)) (1+E) reaches 2^128, an intermediate result may
 // overflow.
 //
-// Error. |v - exact| <= [(1+E)(1+u)^3 - 1] G + [(1+u)^2 - 1] H + u J + (1+u)^3 N with G = abs(alpha) (|A||B|)_ij,
-// H = abs(beta C_ij), J = abs(bias_j), E, N and chi of the arithmetic (docs/numerics.md, "Sums of products"); ieee:
-// E = gamma_p, p = length + count - 1 of the plan, N = (abs(alpha) k + 3) 2^-149. A 16-bit C is v rounded once more.
-// Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, chapter 3; for tensor cores Xie
-// et al., MMA-Sim, arXiv 2511.10909.
+// Error. |v - exact| <= [(1+E)(1+u)^r - 1] G + [(1+u)^q - 1] H + j u J + (1+u)^r N with G = abs(alpha) (|A||B|)_ij,
+// H = abs(beta C_ij), J = abs(bias_j). E, N and chi are those of the arithmetic, r <= 3, q <= 2 and j <= 1 those of the
+// call (docs/numerics.md, "Sums of products" and "matmul"); ieee: E = (1+u)^p - 1, p = length + count - 1 of the plan,
+// N = (abs(alpha) k + 3) 2^-149. A 16-bit C is v rounded once more. Sources: N. J. Higham, Accuracy and Stability of
+// Numerical Algorithms, 2nd ed. 2002, chapter 3; for tensor cores Xie et al., MMA-Sim, arXiv 2511.10909.
 //
 // Determinism. The bits of v depend on the operands' values, matmul_plan and, on tensor cores, the compute capability
 // alone. Without rows_alone the plan depends on m; with it the plan and the variant are functions of n and k, so that a
