@@ -106,7 +106,7 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
 }
 
 std::string text_of(const admitted_statement& a) {
-  return fmt::format("{}: admitted by {} <= {}{}", a.op, a.is_of_gates() ? "gates" : "sums of depth", a.number,
+  return fmt::format("{}: passes with {} >= {}{}", a.op, a.is_of_gates() ? "gates" : "sums of depth", a.number,
                      a.failing > 0 ? fmt::format(", except {} cases that no {} admits", a.failing,
                                                  a.is_of_gates() ? "such statement" : "depth")
                                    : "");

@@ -26,7 +26,8 @@ struct admitted_statement {
 // the jobs, in their order.
 std::vector<admitted_statement> admitted_statements(const std::vector<planned_job>& jobs,
                                                     std::span<const engine::job_result> results);
-// "reduce: admitted by sums of depth <= 96", "gru: admitted by gates <= 40"
+// "reduce: passes with sums of depth >= 96", "gru: passes with gates >= 40": the least statement, for comparison with
+// what the kernel was designed for.
 std::string text_of(const admitted_statement& a);
 // [{"operator", "sum_depth" or "gates", "failing"}, ...]
 nlohmann::json to_json(const std::vector<admitted_statement>& all);

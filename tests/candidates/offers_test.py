@@ -330,7 +330,7 @@ class Offers(unittest.TestCase):
             steps = ("forward-matches-the-reference", "every-step-follows-from-the-step-before")
             done = verify(2**-17, "", *steps)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-            (least,) = re.findall(r"^gru: admitted by gates <= (\d+)$", done.stdout, re.MULTILINE)
+            (least,) = re.findall(r"^gru: passes with gates >= (\d+)$", done.stdout, re.MULTILINE)
             self.assertTrue(64 < int(least) <= 128, least)
             done = verify(2**-17, f"gates <= {least}", *steps[:1])
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -480,7 +480,7 @@ def exact(x, y, op): total(x, y, op, lambda v: v.astype("f8").sum(axis=1))
     const result r = run("verify reduce --python sums.py:" + function + " --interpreter " + interpreter() +
                          " --dtype f32 --cases 40 --size quick --max-cols 300 --property within-error-bound");
     EXPECT_EQ(r.status, 0) << r.output;
-    const std::string text = "reduce: admitted by sums of depth <= ";
+    const std::string text = "reduce: passes with sums of depth >= ";
     const size_t at = r.output.find(text);
     return at == std::string::npos ? 0 : std::stoi(r.output.substr(at + text.size()));
   };
@@ -511,7 +511,7 @@ def lanes(x, y):
                "long-accumulation --property within-error-bound");
   };
   const result failing = verify_lanes("");
-  const std::string text = "softmax: admitted by sums of depth <= ";
+  const std::string text = "softmax: passes with sums of depth >= ";
   ASSERT_TRUE(
       ended(failing, 1, {"softmax/long-accumulation: violation: ", text}, {"softmax/within-error-bound: violation: "}));
   const int depth = std::stoi(failing.output.substr(failing.output.find(text) + text.size()));
