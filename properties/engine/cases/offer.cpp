@@ -390,34 +390,64 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops)
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
+bool is_formula(std::string_view op) {
+  const description* const d = find_description(op);
+  return d && !d->formula.empty();
+}
+
+// The statements that reach the verdicts on an operator. Formulas state depths in their arithmetic line; gru allows any
+// order of its sums; the others without 'sums' have one correct result, or bounds by their contract. The reference of a
+// plug-in may use any statement on sums (reference/numerics/stated_sums.hpp).
+struct statements_of {
+  explicit statements_of(std::string_view op)
+      : sums(!is_formula(op) && !is_one_of(op, {"sigmoid", "argmax", "argsort", "histogram", "best_split", "gru"})),
+        gates(op == "gru"),
+        log_of_sum(is_one_of(op, {"log_softmax", "logsumexp"})),
+        exp_overflows(is_one_of(op, {"sigmoid", "matmul"})),
+        plan(!is_formula(op)),
+        batch_invariant(!is_one_of(op, {"argmax", "argsort", "histogram", "best_split"})) {}
+
+  std::string text() const {
+    std::string all = "'lacks ...'";
+    const auto add = [&](bool is_allowed, std::string_view name) {
+      if (is_allowed) all += fmt::format(", '{}'", name);
+    };
+    add(sums, "sums chain"), add(sums, "sums <= N"), add(gates, "gates <= N"), add(log_of_sum, k_log_of_sum);
+    add(exp_overflows, k_exp_overflows), add(plan, "plan"), add(batch_invariant, "batch-invariant");
+    const size_t last = all.rfind(", ");
+    return last == std::string::npos ? all : all.replace(last, 2, " and ");
+  }
+
+  bool sums, gates, log_of_sum, exp_overflows, plan, batch_invariant;
+};
+
 }  // namespace
 
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
+  const statements_of allowed(op);
   for (const std::string_view part : trimmed_parts(text, ";")) {
     int64_t number = 0;
     if (part.empty()) continue;
-    if (part == "plan")
+    if (allowed.plan && part == "plan")
       o.has_our_plan = true;
-    else if (part == "batch-invariant")
+    else if (allowed.batch_invariant && part == "batch-invariant")
       o.is_batch_invariant = true;
-    else if (part == k_log_of_sum && is_one_of(op, {"log_softmax", "logsumexp"}))
+    else if (allowed.log_of_sum && part == k_log_of_sum)
       o.takes_log_of_sum = true;
-    else if (part == k_exp_overflows && is_one_of(op, {"sigmoid", "matmul"}))
+    else if (allowed.exp_overflows && part == k_exp_overflows)
       o.lets_exp_overflow = true;
-    else if (part == "sums chain")
+    else if (allowed.sums && part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
-    else if (part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), number))
+    else if (allowed.sums && part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), number))
       o.sum_depth = number;
-    else if (op == "gru" && part.starts_with("gates <=") && is_number(trimmed(part.substr(8)), number))
+    else if (allowed.gates && part.starts_with("gates <=") && is_number(trimmed(part.substr(8)), number))
       o.gates = number;
     else if (part == "lacks" || part.starts_with("lacks "))
       for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
     else
-      throw usage_error(fmt::format(
-          "states: '{}' is not a statement of a candidate; allowed are 'lacks ...', 'sums chain', 'sums <= N', "
-          "'gates <= N' (gru), '{}' (log_softmax, logsumexp), '{}' (sigmoid, matmul), 'plan' and 'batch-invariant'",
-          part, k_log_of_sum, k_exp_overflows));
+      throw usage_error(fmt::format("states: '{}' is not a statement of a candidate of {}; allowed are {}", part, op,
+                                    allowed.text()));
   }
   return o;
 }
