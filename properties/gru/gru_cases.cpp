@@ -14,6 +14,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/compute_capability.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/gru/gru_call.hpp"
 #include "properties/rows/equal_launches.hpp"
@@ -286,7 +287,9 @@ reference::gru_accuracy accuracy_of(const offer& stated, const trial_case& c, co
   const std::map<std::string, dot_arithmetic> others = {
       {"tf32x3", dot_arithmetic::tf32x3}, {"tf32", dot_arithmetic::tf32x1}, {"bf16", dot_arithmetic::bf16x1}};
   const auto at = others.find(c.knob("precision"));
-  reference::gru_accuracy a = reference::gru_allowed_chains(s, at == others.end() ? dot_arithmetic::ieee : at->second);
+  reference::gru_accuracy a =
+      reference::gru_allowed_chains(s, at == others.end() ? dot_arithmetic::ieee : at->second,
+                                    reference::adds_in_halves(compute_capability(c.knob("device")).value_or(0)));
   a.gates = 0x1p-24 * static_cast<double>(stated.gates.value_or(0));
   return a;
 }

@@ -10,6 +10,7 @@
 #include "kernels/matmul/matmul.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/trials/compute_capability.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/rows/equal_launches.hpp"
 #include "reference/numerics/stated_sums.hpp"
@@ -219,6 +220,7 @@ reference::matmul_setting matmul_problem::setting() const {
     s.slices = {std::max<int64_t>(1, std::min(k(), said.depth.value_or(k()) + 1)), 1};
     s.promotion = std::max(k(), reference::k_promotion);
   }
+  s.halves = reference::adds_in_halves(compute_capability(case_.knob("device")).value_or(0));
   s.alpha = static_cast<double>(alpha);
   s.beta = static_cast<double>(beta);
   s.has_bias = has_bias();

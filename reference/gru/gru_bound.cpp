@@ -320,11 +320,11 @@ class row_trajectory {
 
 }  // namespace
 
-gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic) {
+gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic, bool halves) {
   const auto longest = [&](int64_t products) -> gru_chain {
     if (!on_tensor_cores(arithmetic)) return {products, 0};
     const int64_t promotion = is_rounded_once(arithmetic) ? std::max<int64_t>(1, products) : k_promotion;
-    return {products, chains_of(arithmetic, products, {1, products}, promotion).steps};
+    return {products, chains_of(arithmetic, products, {1, products}, promotion, halves).steps};
   };
   return {arithmetic, longest(std::max(shape.input, 3 * shape.hidden * shape.directions)), longest(3 * shape.hidden),
           longest(shape.time * shape.batch)};

@@ -30,9 +30,10 @@ struct gru_accuracy {
 };
 
 // The longest chains that sums of a problem of this shape can have in any order of additions. On tensor cores a tf32x3
-// accumulator is added to an f32 at least every k_promotion products.
+// accumulator is added to an f32 at least every k_promotion products. halves: adds_in_halves() of the machine.
 // Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. 2002, section 4.2.
-gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic = dot_arithmetic::ieee);
+gru_accuracy gru_allowed_chains(const gru_shape& shape, dot_arithmetic arithmetic = dot_arithmetic::ieee,
+                                bool halves = false);
 
 // Called for every element that is judged.
 using gru_observer = std::function<void(const char* tensor, size_t i, double actual, double expected, double bound)>;

@@ -23,7 +23,7 @@ struct matmul_setting {
   dtype output = dtype::f32;
   dot_slices slices;
   int64_t promotion = k_promotion;  // of all but ieee
-  bool halves = false;              // dot_bound.hpp
+  bool halves = false;              // adds_in_halves() of the machine
   double alpha = 1, beta = 0;       // f32 values
   bool has_bias = false;
   bool sigmoid = false;

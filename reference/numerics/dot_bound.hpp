@@ -64,7 +64,11 @@ struct dot_chains {
 // The most products that go into a tensor core's accumulator before it is added to an f32.
 inline constexpr int64_t k_promotion = 64;
 
-// `halves`: the machine adds the products of a step in two halves, one after the other (sm_80, sm_86, sm_89).
+// True if a GPU of this compute capability (sm_80, sm_86, sm_89) adds the products of a step in two halves, one after
+// the other.
+constexpr bool adds_in_halves(int compute_capability) { return compute_capability >= 80 && compute_capability < 90; }
+
+// `halves`: adds_in_halves() of the machine.
 inline dot_chains chains_of(dot_arithmetic a, int64_t k, dot_slices slices, int64_t promotion = k_promotion,
                             bool halves = false) {
   if (k == 0) return {};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <string>
@@ -10,9 +11,12 @@
 
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/compute_capability.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/run_case.hpp"
+#include "properties/gru/gru_cases.hpp"
+#include "properties/matmul/matmul_problem.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -153,6 +157,48 @@ TEST(device_launch, of_the_emulated_device_goes_through_its_schedules) {
   EXPECT_EQ(r.message, "needs a build with the race detector");
   EXPECT_EQ(record(PRETENDED_EMULATED), "");
   EXPECT_THROW(launch(knobs + " detect=maybe", "emulated"), usage_error);
+}
+
+// The machine of a compute capability as the bounds of matmul and gru know it. `device` may differ from it.
+std::string bounds_on(const char* capability, const std::string& device) {
+  const auto ask = [&] {
+    if (capability) setenv("PRETENDED_DEVICE_CAPABILITY", capability, 1);
+    trial_case c = parse_case_line(
+        "v1 matmul/within-error-bound a=f16[1x64] fill=constant(0) | b=f16[64x1] fill=constant(0) | c_in=f32[0x0] "
+        "fill=constant(0) | bias=f32[0] fill=constant(0) | c=f32[1x1] | work=u8[0] | device=" +
+        device);
+    matmul_problem p(c);
+    p.a.fill([](int64_t, int64_t l) { return l == 0 ? 1 : 0x1.fep-13; });
+    p.b.fill([](int64_t l, int64_t) { return l == 0 ? 1 : 0x1p-12; });
+    // In both halves of a step of 8.x, beside an accumulator of 1, each other product is below 2^-24 and cut to 0.
+    std::string found;
+    for_each_element(p, [&](int64_t, int64_t, const reference::matmul_operands& o) {
+      found = reference::matmul_element(p.setting(), o).judge(1.0).accepted ? "1 is accepted" : "1 is rejected";
+    });
+    trial_case of_gru;
+    of_gru.op = "gru";
+    of_gru.knobs = {{"device", device}, {"precision", "tf32x3"}};
+    reference::gru_shape shape;
+    shape.time = shape.batch = shape.input = 1, shape.hidden = 8;
+    return fmt::format("{}, {} steps", found, accuracy_of({}, of_gru, shape).hidden.steps);
+  };
+  return run_in_child(ask, 60).text;
+}
+
+TEST(device_capability, determines_the_steps_of_tensor_cores) {
+  for (const char* const of_halves : {"80", "86", "89"})
+    EXPECT_EQ(bounds_on(of_halves, "cuda"), "1 is accepted, 18 steps") << of_halves;
+  for (const char* const whole : {"90", "100", "120"})
+    EXPECT_EQ(bounds_on(whole, "cuda"), "1 is rejected, 9 steps") << whole;
+  EXPECT_EQ(bounds_on(nullptr, "cuda"), "1 is rejected, 9 steps");
+  for (const char* const other : {"emulated", "cpu"}) EXPECT_EQ(bounds_on("86", other), "1 is rejected, 9 steps");
+}
+
+TEST(device_capability, is_the_number_of_the_description) {
+  EXPECT_EQ(capability_in("NVIDIA A40, sm_86, 84 multiprocessors"), 86);
+  EXPECT_EQ(capability_in("NVIDIA B200, sm_100, 148 multiprocessors"), 100);
+  for (const char* const none : {"", "a device", "a device, sm_", "a device, sm_x"})
+    EXPECT_EQ(capability_in(none), std::nullopt) << none;
 }
 
 }  // namespace

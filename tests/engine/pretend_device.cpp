@@ -68,7 +68,12 @@ void work_off(stream& s) {
 std::string error;
 bool is_proven = false;  // whatever the variant, but "trusts_old_output"
 
-const char* describe() { return "a pretended device"; }
+// The variable is the compute capability that a test plays.
+const char* describe() {
+  static const char* const capability = std::getenv("PRETENDED_DEVICE_CAPABILITY");
+  static const std::string text = "a pretended device" + (capability ? std::string(", sm_") + capability : "");
+  return text.c_str();
+}
 const char* last_error() { return error.c_str(); }
 
 void* alloc(size_t bytes, size_t misalign, size_t) {
