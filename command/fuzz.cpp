@@ -41,6 +41,20 @@ constexpr int k_most_failures = 3;
 constexpr int64_t k_round = 20;
 constexpr size_t k_most_state_bytes = size_t{256} << 20;
 
+// Returns the first "NAME VALUE" of options "NAME VALUE NAME VALUE ..." that differs from others with the same names.
+std::string first_difference(const std::string& options, const std::string& others) {
+  const auto at = std::mismatch(options.begin(), options.end(), others.begin(), others.end()).first;
+  size_t begin = 0;
+  bool is_value = false;
+  for (auto i = options.begin(); i != at; ++i) {
+    if (*i != ' ') continue;
+    if (is_value) begin = static_cast<size_t>(i - options.begin()) + 1;
+    is_value = !is_value;
+  }
+  const size_t value = options.find(' ', begin) + 1;
+  return options.substr(begin, options.find(' ', value) - begin);
+}
+
 double parse_time(const std::string& text) {
   if (text.empty()) return 0;
   double unit = 1;
@@ -123,15 +137,16 @@ class fuzzer {
     }
     lock_.take(shard_folder());
     const std::string asked = fmt::format(
-        "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {}{}",
+        "operators {} properties {} dtypes {} device {} candidate {} size {} max-rows {} max-cols {} without {}",
         fmt::join(request_.operators, ","), fmt::join(o_.what.properties, ","), fmt::join(o_.what.dtypes, ","),
         request_.device, o_.what.candidate, o_.what.size, o_.what.max_rows, o_.what.max_cols,
-        o_.what.without.empty() ? "" : fmt::format(" without {}", fmt::join(o_.what.without, ",")));
+        fmt::join(o_.what.without, ","));
     if (fs::exists(state_path())) {
       state_ = fuzz_state_from_json(golden::read_text(state_path(), k_most_state_bytes), state_path());
       if (state_.options != asked)
-        throw usage_error(fmt::format("out: '{}' holds a run of '{}', this one is of '{}'; choose another folder",
-                                      o_.out, state_.options, asked));
+        throw usage_error(fmt::format("out: '{}' holds a run with '{}', this one has '{}'; choose another folder",
+                                      o_.out, first_difference(state_.options, asked),
+                                      first_difference(asked, state_.options)));
       if (o_.what.seed != "random" && request_.seed != state_.seed)
         throw usage_error(fmt::format("seed: '{}' holds a run of seed {}, {} was given; leave --seed out to go on",
                                       o_.out, state_.seed, o_.what.seed));

@@ -1,6 +1,6 @@
 // The contract of arithmetic: which rounding errors a kernel that evaluates a formula may make.
 //
-//   arithmetic f32: functions 2 ulp, division 2, slack 1, sums in any order
+//   arithmetic f32: functions 2 ulp, pow 4 ulp, division 2, slack 1, sums in any order
 //
 // Each statement changes one number of the bound (docs/formulas.md, "The contract"). The line above is the default.
 #pragma once

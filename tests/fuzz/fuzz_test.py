@@ -312,7 +312,11 @@ class Fuzz(unittest.TestCase):
         self.expect(3, "cannot make the folder '/proc/a/", "--out", "/proc/a")
         self.expect(3, "cannot make the folder '/dev/null/a/", "--out", "/dev/null/a")
         self.fuzz("b", "--cases", "1", "--seed", "5")
-        self.expect(2, "holds a run of 'operators softmax properties within-error-bound", "--out", self.path("b"))
+        self.expect(2, "holds a run with 'properties within-error-bound', this one has 'properties '", "--out",
+                    self.path("b"))
+        r = run(*self.command("b", "--size", "ci"))
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("holds a run with 'size quick', this one has 'size ci'; choose another folder", r.stderr)
         r = run(*self.command("b", "--seed", "6"))
         self.assertEqual(r.returncode, 2)
         self.assertIn("holds a run of seed 5, 6 was given", r.stderr)
