@@ -70,8 +70,9 @@ bool is_proven = false;  // whatever the variant, but "trusts_old_output"
 
 // The variable is the compute capability that a test plays.
 const char* describe() {
-  static const char* const capability = std::getenv("PRETENDED_DEVICE_CAPABILITY");
-  static const std::string text = "a pretended device" + (capability ? std::string(", sm_") + capability : "");
+  static std::string text;
+  const char* const capability = std::getenv("PRETENDED_DEVICE_CAPABILITY");
+  text = "a pretended device" + (capability ? std::string(", sm_") + capability : "");
   return text.c_str();
 }
 const char* last_error() { return error.c_str(); }
