@@ -185,18 +185,20 @@ class Inline(unittest.TestCase):
                 inline_source.find(self.write(wrong), "custom_kernel", 1)
 
     def test_a_race_is_named_by_the_line_of_the_python_file_and_replays(self):
-        before, after = RETURNS.split("  most = part[0];\n  __syncthreads();\n")
-        text = kernelbench(source=before + "  most = part[0];\n" + after)
-        line = text.splitlines().index("  most = part[0];") + 1
-        code, output = self.verify("--kernelbench", text, "--property", "no-hazard")
-        self.assertEqual(code, 1, output)
-        self.assertIn("no-hazard: race:", output)
-        self.assertIn(f"kernel.py:{line}", output)
-        case = output.split("warpcheck replay '")[1].split("'")[0]
-        self.assertIn("candidate=source:", case)
-        code, output = self.command("replay", case)
-        self.assertEqual(code, 1, output)
-        self.assertIn("race", output)
+        before, after = KERNEL.split("  most = part[0];\n  __syncthreads();\n")
+        racy = before + "  most = part[0];\n" + after
+        for option, text in (("--kernelbench", kernelbench(source=RETURNS.replace(KERNEL, racy))),
+                             ("--gpumode", GPUMODE.format(source=WRITES.replace(KERNEL, racy)))):
+            line = text.splitlines().index("  most = part[0];") + 1
+            code, output = self.verify(option, text, "--property", "no-hazard")
+            self.assertEqual(code, 1, output)
+            self.assertIn("no-hazard: race:", output)
+            self.assertIn(f"kernel.py:{line}", output)
+            case = output.split("warpcheck replay '")[1].split("'")[0]
+            self.assertIn("candidate=source:", case)
+            code, output = self.command("replay", case)
+            self.assertEqual(code, 1, output)
+            self.assertIn("race", output)
 
     def test_what_the_kernel_does_not_write_is_found(self):
         few = RETURNS.replace("< cols; i += threads) y", "< 7; i += threads) y")
