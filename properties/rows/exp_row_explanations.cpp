@@ -31,9 +31,9 @@ std::string sum_sentence(const exp_row& row, double exact, double implied, doubl
   doubles terms;
   for (size_t k = 0; k < row.x().size(); ++k)
     terms.push_back(std::isfinite(row.x()[k]) ? row.exponential<double>(static_cast<int64_t>(k)).value : 0);
-  std::string text =
-      fmt::format("The sum of the exponentials departs first: the results are those of a sum of {} in place of {}",
-                  digits(implied), digits(exact));
+  std::string text = fmt::format(
+      "The sum of the exponentials is the first wrong step: the results are those of a sum of {} in place of {}",
+      digits(implied), digits(exact));
   const std::string missing = missing_terms(terms, exact - implied, tolerance);
   return text + (missing.empty() ? "." : fmt::format(", as if {}.", missing));
 }
@@ -85,11 +85,11 @@ std::string columns_sentence(const std::vector<int64_t>& outside, size_t n, cons
   if (outside.size() < n)
     return fmt::format(
         "{} of {} elements {} off and the others right, so the maximum and the sum are right: the "
-        "exponential, {} or the store of those elements departs first, the first in column {}.",
+        "exponential, {} or the store of those elements is the first wrong step; the first of them is in column {}.",
         outside.size(), n, outside.size() == 1 ? "is" : "are", last, outside.front());
   return fmt::format(
-      "Every element is off in its own way: the differences from the maximum or their exponentials "
-      "depart first.");
+      "All elements are wrong, and not by a common factor, so the first wrong step is the difference from the maximum "
+      "or its exponential.");
 }
 
 // Without the maximum subtracted, e^x is infinite in f32 from here on.
@@ -100,7 +100,7 @@ std::string overflow_sentence(const doubles& x, const doubles& actual) {
   const bool nothing = std::none_of(actual.begin(), actual.end(), [](double v) { return std::isfinite(v) && v != 0; });
   if (!nothing || most < k_overflow) return "";
   return fmt::format(
-      "The maximum departs first: {} is above {}, where e^x overflows f32, and the results are those of "
+      "The maximum is the first wrong step: {} is above {}, where e^x overflows f32, and the results are those of "
       "exponentials from which no maximum was subtracted.",
       digits(most), k_overflow);
 }

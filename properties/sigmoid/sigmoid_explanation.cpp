@@ -17,10 +17,11 @@ std::string departure(double z, double actual, double exact) {
     return "NaN stands there: outputs hold NaN before the call, so the store may be missing; else a step made Inf / "
            "Inf or 0 * Inf.";
   if (z < 0 && actual == 0)
-    return "The exponential departs first: the result is that of 1 / (1 + e^-z) with an e^-z that overflowed.";
-  if (!(actual > 0 && actual < 1)) return "The quotient departs first: it is not a value between 0 and 1.";
+    return "The exponential is the first wrong step: the result is that of 1 / (1 + e^-z) with an e^-z that "
+           "overflowed.";
+  if (!(actual > 0 && actual < 1)) return "The quotient is the first wrong step: it is not a value between 0 and 1.";
   const double implied = std::log(actual / (1 - actual));
-  return fmt::format("The argument or its exponential departs first: {} is the sigmoid of {}, and z is {}.",
+  return fmt::format("The argument or its exponential is the first wrong step: {} is the sigmoid of {}, and z is {}.",
                      digits(actual), digits(implied), digits(z)) +
          (std::fabs(actual - (1 - exact)) < 1e-6 * std::fabs(exact) ? " The sign of z is turned." : "");
 }

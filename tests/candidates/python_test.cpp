@@ -246,7 +246,7 @@ TEST_F(PyTorch, ProductOfSixteenBitsIsRejectedForItsSums) {
   };
   const result bf16 = verify_product("--dtype bf16 --property within-error-bound");
   EXPECT_TRUE(ended(bf16, 1,
-                    {"matmul/within-error-bound: violation: ", "The sum of the products departs first",
+                    {"matmul/within-error-bound: violation: ", "The sum of the products is the first wrong step",
                      "not asked: matmul/rows-alone: needs rows_alone!=0"},
                     {"skipped"}));
 }

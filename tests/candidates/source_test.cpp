@@ -55,7 +55,7 @@ void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
   const result r = run("verify softmax --device emulated --size quick --shrink-seconds 20 --cases 40 --source " +
                        source + " --entry plain --property within-error-bound");
   EXPECT_TRUE(ended(r, 1,
-                    {"The sum of the exponentials departs first", "a single chain of ",
+                    {"The sum of the exponentials is the first wrong step", "a single chain of ",
                      " s in all, with what came before and after the cases"}));
 }
 

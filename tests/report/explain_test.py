@@ -187,7 +187,7 @@ class Wrong(unittest.TestCase):
         line = flawed("sigmoid_naive_tail", "sigmoid/within-error-bound x=f32[1] fill=constant(-90) | y=f32[1]")
         said = explain(line).stdout
         self.assertIn(": violation", said)
-        self.assertIn("The exponential departs first", said)
+        self.assertIn("The exponential is the first wrong step", said)
 
     def test_a_turned_sign_is_named(self):
         line = flawed("sigmoid_sign", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]")
@@ -218,7 +218,8 @@ class WrongHistograms(unittest.TestCase):
     def test_the_step_that_departs_is_named(self):
         for flaw in ("drops_last_row", "exchanges_parts", "slot_behind", "wrong_slot"):
             with self.subTest(flaw):
-                self.assertRegex(self.explained(flaw), r"The sum on the grid departs first: \S+ in place of \S+\.")
+                self.assertRegex(self.explained(flaw),
+                                 r"The sum on the grid is the first wrong step: \S+ in place of \S+\.")
 
     def test_additions_in_f32_are_those_of_the_plain_implementation(self):
         said = self.explained("adds_in_f32", fill="uniform(2,1,2)", bins="constant(4)")
@@ -268,18 +269,18 @@ class WrongStages(unittest.TestCase):
             return histogram("column-sums", knobs=knobs)
 
         for line, flaw, expected in (
-            (sparse_histogram, "drops_last_update", "The sum on the grid departs first"),
+            (sparse_histogram, "drops_last_update", "The sum on the grid is the first wrong step"),
             (totals, "total_of_fewer", "departs"),
             (scale, "coarse_grid", "scale[0] departs: "),
             (scale, "hides_infinity", "scale[3] departs: "),
-            (fix, "forgets_first_slot", "The value left for the slot departs first"),
+            (fix, "forgets_first_slot", "The value left for the slot is the first wrong step"),
             (fix, "restores_next_slot", "departs"),
-            (subtract, "turns_sign", "The difference of parent and smaller departs first"),
-            (subtract, "keeps_parent", "The difference of parent and smaller departs first"),
+            (subtract, "turns_sign", "The difference of parent and smaller is the first wrong step"),
+            (subtract, "keeps_parent", "The difference of parent and smaller is the first wrong step"),
             (largest, "drops_last_element", "the element of column 3 was taken, so that of column 4 was not looked at"),
             (lambda knobs: largest(knobs, "edit=0,2:nan"), "skips_nan", "so that of column 2 was not looked at"),
             (largest, "adds_one", "8 is not an element of the row."),
-            (subtract, "keeps_smaller", "The difference of parent and smaller departs first"),
+            (subtract, "keeps_smaller", "The difference of parent and smaller is the first wrong step"),
         ):
             with self.subTest(flaw):
                 self.assertIn(expected, self.explained(line, flaw))
@@ -298,7 +299,7 @@ class WrongProducts(unittest.TestCase):
                                   ("drops_last_product", "", 0), ("bf16_operands", "", 0), ("exchanges_rows", "", 0)):
             with self.subTest(flaw):
                 said = self.explained(flaw, knobs, **({"bias": bias} if bias else {}))
-                self.assertRegex(said, r"The sum of the products departs first: \S+ in place of \S+\.")
+                self.assertRegex(said, r"The sum of the products is the first wrong step: \S+ in place of \S+\.")
 
     def known_bad(self, variant, m, n, k, knobs="", **case):
         candidate = f"candidate={KNOWN_BAD}/matmul_tile16.so variant={variant}"
@@ -345,11 +346,11 @@ class WrongRecurrences(unittest.TestCase):
         slope = "each-gradient-of-the-kernel-is-a-difference-quotient"
         forward = ("forward-matches-the-reference", 2, 2, 3, 5, 1)
         for variant, case, expected in (
-            ("w_ih_read_transposed", forward, "The reset gate r departs first"),
-            ("seed_r_t_is_preactivation", (slope, 2, 2, 1, 3, 1), "departs first"),
-            ("recursion_without_w_hh", forward, "The dh0 departs first"),
-            ("seed_dy_one_address_for_all_units", forward, "The trace_e departs first"),
-            ("dhn_ignored", forward, "The trace_e departs first"),
+            ("w_ih_read_transposed", forward, "The reset gate r is the first wrong step"),
+            ("seed_r_t_is_preactivation", (slope, 2, 2, 1, 3, 1), "is the first wrong step"),
+            ("recursion_without_w_hh", forward, "The dh0 is the first wrong step"),
+            ("seed_dy_one_address_for_all_units", forward, "The trace_e is the first wrong step"),
+            ("dhn_ignored", forward, "The trace_e is the first wrong step"),
         ):
             with self.subTest(variant):
                 said = self.explained(variant, *case)

@@ -191,7 +191,8 @@ std::string departing_step(const explained_call& explained) {
     // A few times the rounding of plain arithmetic, or 2^-20, beside the element's own allowed error.
     const double rounding = std::max(8 * std::fabs(t.plain - t.exact), std::fabs(t.exact) * 0x1p-20);
     if (std::fabs(t.implied - t.exact) > rounding + values.bound[i])
-      return fmt::format("The {} departs first: {} in place of {}.", t.what, number(t.implied), number(t.exact));
+      return fmt::format("The {} is the first wrong step: {} in place of {}.", t.what, number(t.implied),
+                         number(t.exact));
   }
   return fmt::format("{} departs: {} in place of {}.", explained.element_name, number(explained.actual[i]),
                      number(values.exact[i]));
