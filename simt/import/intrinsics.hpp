@@ -301,6 +301,10 @@ inline long long clock64() {
   ::simt::hb_choice(::simt::choice::clock, nullptr);
   return simt::import::approximate("clocks", ++ticks);
 }
+namespace simt::import {
+// clock() in device code, which the host may share.
+inline clock_t clock_of_caller() { return in_kernel() ? static_cast<clock_t>(clock64()) : clock(); }
+}  // namespace simt::import
 [[noreturn]] inline void __trap() { std::abort(); }
 
 // Vector types that our own kernels do not use (CUDA C++ Programming Guide, table "Alignment requirements").

@@ -39,8 +39,8 @@ TEST(Certificate, SaysWhatIsProvenForEverySchedule) {
 
 // A number that another schedule changes denies the proof, wherever it comes from.
 TEST(Certificate, ProvesNothingOfNumbersThatDependOnTheSchedule) {
-  const auto depends = [](const std::string& kernel, const std::string& what) {
-    const result r = said(kernel);
+  const auto depends = [](const std::string& kernel, const std::string& what, const std::string& host = "") {
+    const result r = said(kernel, host);
     EXPECT_TRUE(r.has("every schedule: not proven; it may depend on " + what)) << kernel << r.output;
   };
   const std::string of_kernel = "an allocation by a kernel";
@@ -51,6 +51,8 @@ TEST(Certificate, ProvesNothingOfNumbersThatDependOnTheSchedule) {
       "__shared__ int* p; int v = 1; if (threadIdx.x == 0) p = &v; __syncthreads(); x[threadIdx.x] = *p; "
       "if (threadIdx.x == 0) v = 5; __syncthreads();",
       "a local variable of another thread");
+  depends("x[threadIdx.x] = (int)clock();", "a clock");
+  depends("\n#define NOW() clock()\n x[threadIdx.x] = (int)NOW();", "a clock");
   for (const std::string name : {"smid", "warpid"})
     depends("unsigned n; asm volatile(\"mov.u32 %0, %%" + name + ";\" : \"=r\"(n)); x[threadIdx.x] = n;",
             "the number of an SM or of a warp on it");
