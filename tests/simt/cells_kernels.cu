@@ -33,6 +33,13 @@ __global__ void many_accesses(int* words, int flaw) {
   if (t == 125) words[t] = words[0];
 }
 
+__global__ void read_after_atomic(int* words, int flaw) {
+  const int t = thread_number();
+  if (t == 0) atomicAdd(words, 1);
+  if (flaw != 1) __syncthreads();
+  if (t == 40) words[t] = words[0];
+}
+
 // Bytes of a word have different writers and readers; other words are written as a whole.
 __global__ void parts_of_words(int* words, int flaw) {
   const int t = thread_number();
@@ -54,6 +61,9 @@ void run_late_epochs(int* words, int flaw, simt::stream_t stream) {
 }
 void run_many_accesses(int* words, int flaw, simt::stream_t stream) {
   simt::launch({dim3(1), dim3(128), 0, stream}, many_accesses, words, flaw);
+}
+void run_read_after_atomic(int* words, int flaw, simt::stream_t stream) {
+  simt::launch({dim3(1), dim3(64), 0, stream}, read_after_atomic, words, flaw);
 }
 void run_parts_of_words(int* words, int flaw, simt::stream_t stream) {
   simt::launch({dim3(1), dim3(128), 0, stream}, parts_of_words, words, flaw);

@@ -37,6 +37,7 @@ void judge(void (*kernel)(int*, int, simt::emulation*), int flaws) {
 
 TEST(cells, keep_epochs_that_do_not_fit) { judge(run_late_epochs, 1); }
 TEST(cells, keep_more_accesses_than_two) { judge(run_many_accesses, 2); }
+TEST(cells, keep_an_atomic_for_a_later_read) { judge(run_read_after_atomic, 1); }
 TEST(cells, keep_the_parts_of_a_word) { judge(run_parts_of_words, 3); }
 
 bool are_equal(const simt::access_record& a, const simt::access_record& b) {
