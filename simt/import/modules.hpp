@@ -1,6 +1,6 @@
 // Kernels and variables of modules that a program loads at run time, by the driver API from PTX or from a source that
 // NVRTC compiles. The modules are part of the program's library: a run that needs others records their texts and ends,
-// and the command compiles the program with them (command/program_library.hpp).
+// and the command compiles the program with them (command/run_emulated.cpp).
 #pragma once
 
 #include <array>
