@@ -59,7 +59,7 @@ struct own_run {
 };
 
 // Timed executions of each row.
-constexpr int k_cuda_repeats = 101, k_host_repeats = 3;
+constexpr int k_cuda_repeats = 105, k_host_repeats = 3;
 
 // Functions throw std::runtime_error if the device fails.
 struct device_timing {
