@@ -158,16 +158,24 @@ def compares(row, peer):
     return "tf32" not in peer and ("bf16" in peer) == (row["name"].split("/")[1] in ("f16", "bf16"))
 
 
+def compared_peers(row):
+    """(name, times) of each peer of the row's precision that was timed in its run, the fastest first."""
+    peers = [p for p in peers_in(row).items() if "earlier" not in p[1] and compares(row, p[0])]
+    return sorted(peers, key=lambda peer: peer_ratio(row, peer), reverse=True)
+
+
+def peer_ratio(row, peer):
+    return peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
+
+
 def peer_cells(row):
     """The row's best peer of its precision, its time, ours over it, and the others. Earlier runs do not compare."""
-    ratio = lambda peer: peer[1].get("ratio", [row["median_us"] / peer[1]["us"]])[0]
-    peers = peers_in(row)
-    now = sorted((p for p in peers.items() if "earlier" not in p[1] and compares(row, p[0])), key=ratio, reverse=True)
+    peers, now = peers_in(row), compared_peers(row)
     best = ["-", "-", "-"]
     if now:
         name, times = now[0]
         interval = "" if "ratio" not in times else " ({1:.3f}-{2:.3f})".format(*times["ratio"])
-        best = [SPELLED.get(name, name), f"{times['us']:.1f}", f"{ratio(now[0]):.3f}{interval}"]
+        best = [SPELLED.get(name, name), f"{times['us']:.1f}", f"{peer_ratio(row, now[0]):.3f}{interval}"]
     rest = now[1:] + [p for p in peers.items() if "earlier" not in p[1] and not compares(row, p[0])]
     others = [f"{SPELLED.get(name, name)} {times['us']:.1f}" for name, times in rest]
     others += [f"{SPELLED.get(name, name)} {times['us']:.1f}*" for name, times in peers.items() if "earlier" in times]
@@ -212,6 +220,17 @@ def table_lines(baseline):
     return [f"### {operator}", "", body[0], "|" + "---|" * len(head)] + body[1:]
 
 
+def slower_lines(baselines):
+    """A table of the rows that are slower than their best peer: the 95 % interval of the ratio lies above 1."""
+    lines = ["## Rows slower than the best peer", "", "The 95 % interval of the ratio lies above 1.", "",
+             "| row | us | best peer | peer us | us / peer us (95 %) |", "|---|---|---|---|---|"]
+    for row in (row for baseline in baselines for row in baseline["rows"]):
+        now = compared_peers(row)
+        if now and now[0][1].get("ratio", [0, 0])[1] > 1:
+            lines.append("| " + " | ".join([row["name"], f"{row['median_us']:.1f}", *peer_cells(row)[:3]]) + " |")
+    return lines
+
+
 def table(options):
     for path in options.files:
         print("\n" + "\n".join(table_lines(load(path))))
@@ -232,7 +251,7 @@ def page_text(folder):
     if not files:
         sys.exit(f"baseline: {folder} holds no baseline")
     baselines = [load(os.path.join(folder, name)) for name in files]
-    text = PAGE.format(gpu=baselines[0]["gpu"].split(",")[0])
+    text = PAGE.format(gpu=baselines[0]["gpu"].split(",")[0]) + "\n" + "\n".join(slower_lines(baselines)) + "\n"
     for baseline in baselines:
         lines = table_lines(baseline)
         lines.insert(2, f"Driver {baseline['driver']}, {baseline['date']}, commit {baseline['commit']}.\n")
