@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 import time
 
+from nights.shards import write_whole
+
 from . import beside
 
 # Most defects show under the first schedule, so that the others run only where it leaves something open.
@@ -142,20 +144,28 @@ def is_new(row, known):
     return outcome(row) not in ("found", "clean", "open") and not judged(row, known)
 
 
-def score(codes, options, say):
-    """Runs the codes, with --resume those that NAME.json lacks, and writes NAME.json; returns its rows."""
-    path, names = pathlib.Path(options.out + ".json"), {c.name for c in codes}
+def rows_of(items, run, key_of, path, options, say):
+    """Runs the items, a dictionary by key, and returns their rows in its order. `path` has the finished rows at any time,
+    and --resume keeps them. key_of(row) is the key of the row's item."""
     before = json.loads(path.read_text()) if options.resume and path.is_file() else []
-    rows = [row for row in before if row["code"] in names]
-    done = {row["code"] for row in rows}
-    run = run_both if options.beside else run_code
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        started = [pool.submit(run, c, options) for c in codes if c.name not in done]
+    rows = {key: row for row in before if (key := key_of(row)) in items}
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
+        started = [pool.submit(run, item, options) for key, item in items.items() if key not in rows]
         for ended in concurrent.futures.as_completed(started):
-            rows.append(row := ended.result())
-            say(f"{len(rows)}/{len(codes)} {row['code']}: {outcome(row)}")
-            path.write_text(json.dumps(rows, indent=1) + "\n")
-    places = {c.name: i for i, c in enumerate(codes)}
-    rows.sort(key=lambda row: places[row["code"]])
-    path.write_text(json.dumps(rows, indent=1) + "\n")
+            row = ended.result()
+            rows[key_of(row)] = row
+            say(f"{len(rows)}/{len(items)} ", row)
+            write_whole(path, json.dumps(list(rows.values()), indent=1) + "\n")
+    finally:
+        pool.shutdown(cancel_futures=True)
+    rows = [rows[key] for key in items]
+    write_whole(path, json.dumps(rows, indent=1) + "\n")
     return rows
+
+
+def score(codes, options, say):
+    """The rows of the codes."""
+    return rows_of({c.name: c for c in codes}, run_both if options.beside else run_code, lambda row: row["code"],
+                   pathlib.Path(options.out + ".json"), options,
+                   lambda count, row: say(f"{count}{row['code']}: {outcome(row)}"))

@@ -3,6 +3,7 @@ run with, and what the table says."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -225,6 +226,27 @@ class Foreign(unittest.TestCase):
             self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], needs, call)
         self.write("programs/clean/near.cuh", "texture<float, 1> t;\n")
         self.assertEqual(self.run_it("--only", "clean")[1]["clean"]["needs"], ["an older CUDA"])
+
+    def test_an_interrupted_run_is_resumed(self):
+        self.write("table.json", "[]")
+        os.link(self.path("table.json"), self.path("before"))
+        for stop, code in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
+            self.write("command", COMMAND.replace("code, worst =", f"""
+if name == "clean":
+    os.kill(os.getppid(), {stop:d})
+    sys.exit(2)
+code, worst ="""))
+            done, rows = self.run_it("--jobs", "1")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(sorted(rows), ["asserting", "beyond", "choosy"])
+            with open(self.path("before")) as f:
+                self.assertEqual(f.read(), "[]")  # a new file takes its place
+        self.assertIn("with --resume the same command goes on", done.stderr)
+        self.write("command", COMMAND.replace("code, worst =", "print('again')\ncode, worst ="))
+        rows = self.run_it("--resume")[1]
+        self.assertEqual(len(rows), 15)
+        self.assertEqual(list(rows)[0], "asserting")
+        self.assertEqual({n for n, r in rows.items() if "again" not in r["said"]}, {"asserting", "beyond", "choosy"})
 
     def test_a_sample_is_drawn_by_its_seed(self):
         first = self.run_it("--sample", "3", "--seed", "5")[1]
