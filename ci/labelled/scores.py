@@ -145,8 +145,8 @@ def is_new(row, known):
 
 
 def rows_of(items, run, key_of, path, options, say):
-    """Runs the items, a dictionary by key, and returns their rows in its order. `path` has the finished rows at any time,
-    and --resume keeps them. key_of(row) is the key of the row's item."""
+    """Runs the items, a dictionary by key, and returns their rows in its order. `path` always has the finished rows,
+    which --resume keeps. key_of(row) is the key of the row's item."""
     before = json.loads(path.read_text()) if options.resume and path.is_file() else []
     rows = {key: row for row in before if (key := key_of(row)) in items}
     pool = concurrent.futures.ThreadPoolExecutor(options.jobs)

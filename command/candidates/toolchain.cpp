@@ -309,13 +309,14 @@ std::string toolchain::compile(const compilation& c) const {
       said += r.output.empty() ? fmt::format("the compiler ended with status {}", r.status) : r.output;
       continue;
     }
-    if (c.flavour == "race") {
-      const command_result r = run_command(
-          {objcopy_, "--redefine-sym", "memcpy=__tsan_memcpy", "--redefine-sym", "memset=__tsan_memset",
-           "--redefine-sym", "memmove=__tsan_memmove", "--redefine-sym", "malloc=simt_kernel_malloc", "--redefine-sym",
-           "_Znwm=simt_kernel_new", "--redefine-sym", "_Znam=simt_kernel_new_array", objects.back()});
-      if (r.status != 0) return r.output;
-    }
+    std::vector<std::string> rename = {objcopy_};
+    if (!is_c_source(source)) rename.insert(rename.end(), {"--redefine-sym", "clock=simt_kernel_clock"});
+    if (c.flavour == "race")
+      for (const char* symbols : {"memcpy=__tsan_memcpy", "memset=__tsan_memset", "memmove=__tsan_memmove",
+                                  "malloc=simt_kernel_malloc", "_Znwm=simt_kernel_new", "_Znam=simt_kernel_new_array"})
+        rename.insert(rename.end(), {"--redefine-sym", symbols});
+    rename.push_back(objects.back());
+    if (const command_result r = run_command(rename); r.status != 0) return r.output;
   }
 
   if (!said.empty()) return said;

@@ -72,8 +72,6 @@ class rewriter {
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
     if (word == "atomicExch" && s_.device_code(i) != nullptr && is_statement(i))
       return replace(i, i + 1, "::simt::import::exchange_unused");
-    if (word == "clock" && is(i + 1, "(") && is(i + 2, ")") && s_.device_code(i) != nullptr)
-      return replace(i, i + 1, "::simt::import::clock_of_caller");
     if (word == "cudaDeviceSynchronize" && s_.device_code(i) != nullptr && !s_.device_code(i)->also_host)
       return fail(i, "cudaDeviceSynchronize in device code", "what CUDA 12 has: a kernel cannot wait for its launches");
     for (const auto& [name, allowed] : k_refused)

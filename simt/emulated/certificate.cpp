@@ -153,7 +153,7 @@ void count_choices(choice kind, uint32_t place, uint64_t count) {
 }
 
 void hb_choice(choice kind, const void* pc) {
-  if (current == nullptr && kind == choice::clock) return;  // the host's own
+  if (current == nullptr && (kind == choice::clock || kind == choice::kernel_heap)) return;  // the host's own
   count_choice(kind, pc == nullptr ? 0 : code_offset(pc));
 }
 
@@ -302,18 +302,18 @@ void certify_completion(phase_clock& k) {
 }  // namespace emu
 }  // namespace simt
 
-// What objcopy makes of malloc() and operator new in instrumented code. Only those of a running kernel count.
+// What objcopy makes of malloc() and operator new in instrumented code.
 extern "C" {
 void* simt_kernel_malloc(size_t bytes) {
-  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
   return std::malloc(bytes);
 }
 void* simt_kernel_new(size_t bytes) {
-  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
   return ::operator new(bytes);
 }
 void* simt_kernel_new_array(size_t bytes) {
-  if (simt::current != nullptr) simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
+  simt::hb_choice(simt::choice::kernel_heap, SIMT_PC);
   return ::operator new[](bytes);
 }
 }

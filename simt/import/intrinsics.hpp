@@ -302,9 +302,12 @@ inline long long clock64() {
   return simt::import::approximate("clocks", ++ticks);
 }
 namespace simt::import {
-// clock() in device code, which the host may share.
-inline clock_t clock_of_caller() { return in_kernel() ? static_cast<clock_t>(clock64()) : clock(); }
-}  // namespace simt::import
+clock_t host_clock();
+}
+// What objcopy makes of clock(), which kernels and the host call by the same name.
+extern "C" __attribute__((used)) inline clock_t simt_kernel_clock() {
+  return simt::in_kernel() ? static_cast<clock_t>(clock64()) : simt::import::host_clock();
+}
 [[noreturn]] inline void __trap() { std::abort(); }
 
 // Vector types that our own kernels do not use (CUDA C++ Programming Guide, table "Alignment requirements").

@@ -118,6 +118,8 @@ __attribute__((no_sanitize("thread"))) void approximated(const char* what) {
   if (!in_kernel()) report_approximations();
 }
 
+clock_t host_clock() { return clock(); }
+
 void guarded_launch(void (*launch)(emulation* on, const void* what), const void* what) {
   program& p = the_program();
   p.has_launched = true;

@@ -12,9 +12,9 @@ using result = command_result;
 
 // A run of a kernel of 64 threads on 128 words.
 result said(const std::string& kernel, const std::string& host = "") {
-  const source_file source("__global__ void k(int* x) { " + kernel + " }\nint main() {\n  int* x;\n" +
-                           "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
-                           "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
+  const source_file source("#include <ctime>\n#define NOW() clock()\n__global__ void k(int* x) { " + kernel +
+                           " }\nint main() {\n  int* x;\n" + "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" +
+                           host + "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
   return run_program("--schedule fair --no-trace " + source.path());
 }
 
@@ -51,8 +51,11 @@ TEST(Certificate, ProvesNothingOfNumbersThatDependOnTheSchedule) {
       "__shared__ int* p; int v = 1; if (threadIdx.x == 0) p = &v; __syncthreads(); x[threadIdx.x] = *p; "
       "if (threadIdx.x == 0) v = 5; __syncthreads();",
       "a local variable of another thread");
-  depends("x[threadIdx.x] = (int)clock();", "a clock");
-  depends("\n#define NOW() clock()\n x[threadIdx.x] = (int)NOW();", "a clock");
+  for (const std::string clock : {"clock()", "std::clock()", "::clock()", "(clock)()", "clock64()", "NOW()"})
+    depends("x[threadIdx.x] = (int)" + clock + ";", "a clock");
+  depends("auto* now = std::clock; x[threadIdx.x] = (int)now();", "a clock");
+  for (const std::string name : {"clock", "globaltimer"})
+    depends("long long n; asm volatile(\"mov.u64 %0, %%" + name + ";\" : \"=l\"(n)); x[threadIdx.x] = n;", "a clock");
   for (const std::string name : {"smid", "warpid"})
     depends("unsigned n; asm volatile(\"mov.u32 %0, %%" + name + ";\" : \"=r\"(n)); x[threadIdx.x] = n;",
             "the number of an SM or of a warp on it");
