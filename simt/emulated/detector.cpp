@@ -244,11 +244,7 @@ __attribute__((always_inline)) inline void natural_hook(const void* p, size_t by
 // it: that publishes nothing, and is the idiom of warps that were thought to run in lockstep. A read may be a spin
 // either way.
 inline void volatile_hook(const void* p, size_t bytes, bool write, const void* pc) {
-  if (current == nullptr) {  // the host's are relaxed atomics, too
-    if (!write) hb_host_acquires(p);
-    if (checks_host) check_host_access(p, bytes, access_kind::atomic, pc);
-    return;
-  }
+  if (current == nullptr) return hb_host_atomic(p, bytes, !write, pc);  // the host's are relaxed atomics, too
   if (!(write ? is_of_device<access_kind::write> : is_of_device<access_kind::read>)(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   atomic_done(write, p, pc);  // before the access, for others may run

@@ -10,9 +10,11 @@
 namespace simt {
 inline namespace emu {
 
-// A kernel has called one all the same.
-static inline void note_host_atomic(const void* pc) {
-  if (current != nullptr) hb_choice(choice::unseen_memory, pc);
+// A kernel may call one all the same.
+template <class T>
+inline void note_host_atomic(const volatile T* p, bool reads, const void* pc) {
+  current != nullptr ? hb_choice(choice::unseen_memory, pc)
+                     : hb_host_atomic(const_cast<const T*>(p), sizeof *p, reads, pc);
 }
 
 }  // namespace emu
@@ -20,26 +22,25 @@ static inline void note_host_atomic(const void* pc) {
 
 #define SIMT_HOST_UPDATE(n, T, name)                         \
   T __tsan_atomic##n##_##name(volatile T* p, T value, int) { \
-    simt::note_host_atomic(SIMT_PC);                         \
+    simt::note_host_atomic(p, true, SIMT_PC);                \
     return __atomic_##name(p, value, __ATOMIC_SEQ_CST);      \
   }
 #define SIMT_HOST_EXCHANGE(n, T, strength, weak)                                                      \
   int __tsan_atomic##n##_compare_exchange_##strength(volatile T* p, T* expected, T value, int, int) { \
-    simt::note_host_atomic(SIMT_PC);                                                                  \
+    simt::note_host_atomic(p, true, SIMT_PC);                                                         \
     return __atomic_compare_exchange_n(p, expected, value, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   }
 #define SIMT_HOST_ATOMICS(n, T)                                                                  \
   T __tsan_atomic##n##_load(const volatile T* p, int) {                                          \
-    simt::note_host_atomic(SIMT_PC);                                                             \
-    simt::hb_host_acquires(const_cast<const T*>(p));                                             \
+    simt::note_host_atomic(p, true, SIMT_PC);                                                    \
     return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                 \
   }                                                                                              \
   void __tsan_atomic##n##_store(volatile T* p, T value, int) {                                   \
-    simt::note_host_atomic(SIMT_PC);                                                             \
+    simt::note_host_atomic(p, false, SIMT_PC);                                                   \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                \
   }                                                                                              \
   T __tsan_atomic##n##_exchange(volatile T* p, T value, int) {                                   \
-    simt::note_host_atomic(SIMT_PC);                                                             \
+    simt::note_host_atomic(p, true, SIMT_PC);                                                    \
     return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                      \
   }                                                                                              \
   SIMT_HOST_UPDATE(n, T, fetch_add)                                                              \
@@ -51,7 +52,7 @@ static inline void note_host_atomic(const void* pc) {
   SIMT_HOST_EXCHANGE(n, T, strong, false)                                                        \
   SIMT_HOST_EXCHANGE(n, T, weak, true)                                                           \
   T __tsan_atomic##n##_compare_exchange_val(volatile T* p, T expected, T value, int, int) {      \
-    simt::note_host_atomic(SIMT_PC);                                                             \
+    simt::note_host_atomic(p, true, SIMT_PC);                                                    \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     return expected;                                                                             \
   }

@@ -51,6 +51,7 @@ struct follower {
   stream_clock current_before, host_known;
   uint32_t host_position = 1, host_operation = 0;  // of what the host does now; 0: not needed yet
   bool host_is_ahead = false;                      // of work that waits
+  bool host_took_part = false;                     // by an atomic access, beside work that it had not waited for
   std::vector<uint32_t> latest;                    // position begun last, by timeline
   std::unordered_map<uint32_t, std::string> names;
   std::unordered_map<size_t, followed_unit> units;
@@ -333,19 +334,25 @@ void hb_operation_accesses(const void* p, size_t bytes, bool writes) {
   add_to_hull(f, f.ranges.back());
 }
 
-void hb_host_acquires(const void* p) {
+void hb_host_atomic(const void* p, size_t bytes, bool reads, const void* pc) {
+  if (!checks_host) return;
   follower& f = followed();
   const size_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
-  if (!checks_host || f.current != 0 || offset >= k_region_bytes) return;
-  const std::lock_guard<std::recursive_mutex> guard(f.lock);
-  const followed_cell* cells = cells_of(f, offset / k_unit_bytes, false);
-  if (cells == nullptr) return;
-  stream_clock now = f.host_known;
-  for (const followed_access& a : cells[offset / 4 % k_words_of_unit].by)
-    if (a.operation != 0 && kind_in(a) == access_kind::atomic)
-      join(now, f.operations[a.operation].timeline, f.operations[a.operation].position);
-  if (now != f.host_known) hb_host_knows(now);
+  if (f.current == 0 && offset < k_region_bytes) {
+    const std::lock_guard<std::recursive_mutex> guard(f.lock);
+    if (shadow.units[offset / k_unit_bytes].is_shared_with_host != 0) f.host_took_part = true;
+    const followed_cell* cells = reads ? cells_of(f, offset / k_unit_bytes, false) : nullptr;
+    stream_clock now = f.host_known;
+    for (size_t i = 0; cells != nullptr && i < 4; ++i)
+      if (const followed_access& a = cells[offset / 4 % k_words_of_unit].by[i];
+          a.operation != 0 && kind_in(a) == access_kind::atomic)
+        join(now, f.operations[a.operation].timeline, f.operations[a.operation].position);
+    if (now != f.host_known) hb_host_knows(now);
+  }
+  if (checks_host) check_host_access(p, bytes, access_kind::atomic, pc);
 }
+
+bool hb_host_took_part() { return followed().host_took_part; }
 
 void follow_access(size_t offset, size_t bytes, access_kind kind, const access_record& now) {
   follower& f = followed();

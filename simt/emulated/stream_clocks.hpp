@@ -55,8 +55,10 @@ void hb_host_goes_ahead(bool does);
 void hb_follow(const void* p, bool is_shared_with_host);
 // The operation copies or sets these bytes, of the device or of the host.
 void hb_operation_accesses(const void* p, size_t bytes, bool writes);
-// The host reads by an atomic or a volatile access: it knows what the operation did that wrote there so.
-void hb_host_acquires(const void* p);
+// The host accesses by an atomic or a volatile access. A read acquires what the operation did that wrote there so.
+void hb_host_atomic(const void* p, size_t bytes, bool reads, const void* pc);
+// True once such an access met, or may have met, an operation that the host had not waited for.
+bool hb_host_took_part();
 
 // For the detector: an access of the running thread to followed memory, at an offset of the region.
 enum class access_kind : uint8_t;
@@ -76,6 +78,7 @@ inline void hb_host_asks(uint32_t) {}
 inline void hb_host_goes_ahead(bool) {}
 inline void hb_follow(const void*, bool) {}
 inline void hb_operation_accesses(const void*, size_t, bool) {}
+inline bool hb_host_took_part() { return false; }
 #endif
 
 }  // namespace emu

@@ -180,10 +180,12 @@ inline cudaError_t cudaMemset3D(cudaPitchedPtr p, int byte, cudaExtent e, SIMT_S
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f, void* data, SIMT_SITE) {
+  ::simt::import::host_chooses(::simt::import::k_host_function);
   ::simt::import::enqueue({"cudaLaunchHostFunc", site, ::simt::import::on(stream), true}, [=] { f(data); });
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t f, void* data, unsigned, SIMT_SITE) {
+  ::simt::import::host_chooses(::simt::import::k_host_function);
   ::simt::import::enqueue({"cudaStreamAddCallback", site, ::simt::import::on(stream), true},
                           [=] { f(stream, cudaSuccess, data); });
   return cudaSuccess;

@@ -182,6 +182,7 @@ inline cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t gra
 }
 inline cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                         size_t count, const cudaHostNodeParams* p, SIMT_SITE) {
+  ::simt::import::host_chooses(::simt::import::k_host_function);
   return ::simt::import::add_node({"cudaGraphAddHostNode", site}, node, graph, after, count,
                                   [p = *p] { p.fn(p.userData); });
 }

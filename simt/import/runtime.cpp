@@ -46,13 +46,13 @@ void report_exploration(const exploration& shown) {
 void report_choices() {
   const emulation& on = the_program().device;
   if (on.launches > 0 && on.schedule.strategy == strategy::explore) report_exploration(on.explored);
-  if (has_one_stream() && on.has_one_outcome()) report("every schedule", "", false);
-  if (has_one_stream() && on.explored.launches == on.launches) return;
+  for (const char* what : host_choices()) report("choice", what, false);
+  if (host_choices().empty() && on.has_one_outcome()) report("every schedule", "", false);
+  if (on.explored.launches == on.launches) return;
   for (const schedule_choice& c : on.choices) {
     const std::string place = c.place == 0 ? "" : " at " + source_line(c.place);
     report("choice", c.what + place + " (" + std::to_string(c.count) + " times)", false);
   }
-  if (on.certified > 0 && !has_one_stream()) report("choice", "the order of operations of several streams", false);
 }
 
 // The program launched no kernel, so there is nothing to judge.

@@ -304,7 +304,10 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaPeekAtLastError();
 }
 // The answer is always "complete", so the host waits for the work first.
-inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  ::simt::import::host_chooses(::simt::import::k_query);
+  return cudaStreamSynchronize(stream);
+}
 
 // Events. The emulated device has no time, so any two events are 0 ms apart.
 #define cudaEventDefault 0x00
@@ -333,7 +336,10 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   ::simt::import::wait_for_event(*event);
   return cudaPeekAtLastError();
 }
-inline cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+inline cudaError_t cudaEventQuery(cudaEvent_t event) {
+  ::simt::import::host_chooses(::simt::import::k_query);
+  return cudaEventSynchronize(event);
+}
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end, SIMT_SITE) {
   if (!begin->recorded || !end->recorded)
     return ::simt::import::misuse("cudaEventElapsedTime", site, "an event was never recorded",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <unordered_map>
 
@@ -35,8 +36,9 @@ struct stream_set {
   uint32_t last = 0;                 // the timeline that ran last
   bool follows_all = false;          // two streams may run concurrently
   bool work_may_wait = true;
-  bool host_waits = false;  // the host waits for the operation that runs
-  bool is_in_call = false;  // of a candidate, in a trial
+  bool host_waits = false;           // the host waits for the operation that runs
+  bool is_in_call = false;           // of a candidate, in a trial
+  std::vector<const char*> choices;  // of the host (host_chooses)
 
   stream_set() {
     legacy.timeline = 1;
@@ -53,9 +55,12 @@ stream_set& streams() {
   return instance;
 }
 
+constexpr const char* k_several_streams = "the order of operations of several streams";
+
 // From this call on, two streams may use the same memory concurrently.
 void follow_all_memory() {
   if ((!follows_streams() && !streams().is_in_call) || std::exchange(streams().follows_all, true)) return;
+  host_chooses(k_several_streams);
   report_races_of_streams();
   for (const auto& [address, a] : the_program().memory) hb_follow(address, a.host_too);
 }
@@ -154,6 +159,8 @@ void submit(stream_task task) {
 bool has_own_streams() { return streams().is_in_call && !streams().created.empty(); }
 
 void run_in(const stream_call& call, std::function<void()> work) {
+  static const std::thread::id first = std::this_thread::get_id();
+  if (std::this_thread::get_id() != first) host_chooses("the order of the host's threads");
   if (!follows_streams() && !has_own_streams()) return work();
   CUstream_st& s = named(call.stream);
   const stream_clock before = before_next(s);
@@ -185,6 +192,7 @@ bool follows_streams() { return the_program().report != nullptr; }
 
 void begin_call() {
   streams().is_in_call = true;
+  streams().choices.clear();
   if (has_own_streams()) follow_all_memory();  // made while the library was loaded
 }
 cudaStream_t stream_of_call() { return &streams().of_call; }
@@ -193,9 +201,11 @@ void end_call(bool waits_for_all) {
   stream_set& all = streams();
   if (has_own_streams()) {
     waits_for_all ? wait_for_all() : wait_for_stream(&all.of_call);
-    emulation& on = *the_program().current;
-    on.certified = 0;  // of the orders of several streams' operations one was seen
-    on.choices.push_back({"the order of operations of several streams", 0, 1});
+    host_chooses(k_several_streams);
+  }
+  for (const char* what : host_choices()) {
+    the_program().current->certified = 0;
+    the_program().current->choices.push_back({what, 0, 1});
   }
   if (!all.waiting.empty()) before_device_free = run_waiting;  // its tensors' memory still exists then
   all.is_in_call = false;
@@ -220,7 +230,14 @@ void wait_and_enqueue(const stream_call& call, std::function<void()> work) {
 }
 void work_never_waits() { streams().work_may_wait = false; }
 bool host_waits_for_the_last_work() { return streams().host_waits && streams().waiting.empty(); }
-bool has_one_stream() { return !streams().follows_all; }
+void host_chooses(const char* what) {
+  std::vector<const char*>& all = streams().choices;
+  if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+}
+const std::vector<const char*>& host_choices() {
+  if (hb_host_took_part()) host_chooses("an atomic or volatile access of the host while kernels run");
+  return streams().choices;
+}
 void run_waiting() { wait_for_all(); }
 
 cudaStream_t create_stream(unsigned flags, int priority, const site& where) {

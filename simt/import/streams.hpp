@@ -67,8 +67,12 @@ void enqueue(const stream_call& call, std::function<void()> work);
 void work_never_waits();
 // True while an operation runs for which the host waits and which no other waiting operation follows.
 bool host_waits_for_the_last_work();
-// False once operations of two streams may overlap: then the schedule also chooses their order.
-bool has_one_stream();
+// The result of the program may depend on something besides the order of its kernels' threads: on the order of
+// operations of several streams, or on the time of the host's own actions.
+inline constexpr const char* k_query = "a query of a stream or an event";
+inline constexpr const char* k_host_function = "the time of a host function";
+void host_chooses(const char* what);
+const std::vector<const char*>& host_choices();
 // Runs all waiting operations, at the program's end.
 void run_waiting();
 // Like enqueue(), for a call that returns when the operation is complete.

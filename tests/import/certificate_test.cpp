@@ -12,9 +12,10 @@ using result = command_result;
 
 // A run of a kernel of 64 threads on 128 words.
 result said(const std::string& kernel, const std::string& host = "") {
-  const source_file source("#include <ctime>\n#define NOW() clock()\n__global__ void k(int* x) { " + kernel +
-                           " }\nint main() {\n  int* x;\n" + "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" +
-                           host + "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
+  const source_file source("#include <ctime>\n#include <thread>\n#define NOW() clock()\n__global__ void k(int* x) { " +
+                           kernel + " }\nint main() {\n  int* x;\n" +
+                           "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
+                           "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
   return run_program("--schedule fair --no-trace " + source.path());
 }
 
@@ -59,6 +60,29 @@ TEST(Certificate, ProvesNothingOfNumbersThatDependOnTheSchedule) {
   for (const std::string name : {"smid", "warpid"})
     depends("unsigned n; asm volatile(\"mov.u32 %0, %%" + name + ";\" : \"=r\"(n)); x[threadIdx.x] = n;",
             "the number of an SM or of a warp on it");
+}
+
+// What the host does at a time of its own denies the proof; the same after a wait does not.
+TEST(Certificate, ProvesNothingOfWhatTheHostDoesMeanwhile) {
+  const std::string memory = "int* m;\n  cudaMallocManaged(&m, 512);\n  m[0] = 0;\n  k<<<1, 64>>>(m);\n  ";
+  const auto depends = [](const std::string& host, const std::string& what) {
+    const result r = said("atomicAdd_system(x, 1);", host);
+    EXPECT_TRUE(r.has("every schedule: not proven; it may depend on " + what)) << host << r.output;
+  };
+  depends("k<<<1, 64>>>(x);\n  if (cudaStreamQuery(0) != cudaSuccess) return 1;\n", "a query of a stream or an event");
+  depends("cudaEvent_t e;\n  cudaEventCreate(&e);\n  cudaEventRecord(e);\n  cudaEventQuery(e);\n",
+          "a query of a stream or an event");
+  depends("cudaLaunchHostFunc(0, [](void*) {}, nullptr);\n", "the time of a host function");
+  depends("k<<<1, 64>>>(x);\n  std::thread([=] { k<<<1, 64>>>(x); }).join();\n", "the order of the host's threads");
+  for (const std::string access :
+       {"if (*(volatile int*)m == 64) return 0;", "__atomic_store_n(m, 5, __ATOMIC_RELAXED);",
+        "if (__atomic_fetch_add(m, 5, __ATOMIC_RELAXED) == 64) return 0;"})
+    depends(memory + access + "\n", "an atomic or volatile access of the host while kernels run");
+  const result waits =
+      said("atomicAdd_system(x, 1);", memory + "cudaDeviceSynchronize();\n  if (*(volatile int*)m != 64) return 1;\n");
+  EXPECT_TRUE(waits.has("every schedule: proven for this input")) << waits.output;
+  const result race = said("x[threadIdx.x] = 1;", memory + "__atomic_fetch_add(m, 5, __ATOMIC_RELAXED);\n");
+  EXPECT_TRUE(race.has("race: atomic access by the host at ")) << race.output;
 }
 
 // Bulk reductions by threads 0 and 32: those of one kind of whole numbers commute.
