@@ -313,12 +313,15 @@ std::string ptx_translator::place(const std::string& operand) {
   return fmt::format("{}, {}", v, by);
 }
 
-std::string ptx_translator::box(const std::string& operand, size_t dimensions) {
+std::string ptx_translator::box(const std::string& operand, size_t dimensions, bool is_im2col,
+                                const std::string& offsets) {
   if (operand.size() < 3 || operand[0] != '[' || operand.back() != ']') return ok_ = false, "";
   const words parts = split_ptx(std::string_view(operand).substr(1, operand.size() - 2), ',');
   if (parts.size() != 2 || vector(parts[1]).size() != dimensions) return ok_ = false, "";
-  return fmt::format("reinterpret_cast<const ::simt::tensor_map*>({}), {}, ::simt::tensor_coordinates{}",
-                     as("uint64_t", parts[0]), dimensions, array("int32_t", parts[1]));
+  if (!offsets.empty() && vector(offsets).size() != dimensions - 2) return ok_ = false, "";
+  return fmt::format("reinterpret_cast<const ::simt::tensor_map*>({}), ::simt::tensor_place{{{}, {}, {}, {}}}",
+                     as("uint64_t", parts[0]), dimensions, array("int32_t", parts[1]), is_im2col,
+                     offsets.empty() ? "{}" : array("uint16_t", offsets));
 }
 
 std::string ptx_translator::address(const std::string& operand, address_space space) {

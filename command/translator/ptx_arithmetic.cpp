@@ -64,6 +64,8 @@ const char* plain_function(const instruction& i) {
 
 std::string ptx_translator::arithmetic(const instruction& i) {
   const std::string t = i.type();
+  if (i.name() == "cvt" && i.opcode.size() >= 4)
+    if (std::string code = convert_fp8(i); !code.empty()) return code;
   if (i.operands.empty() || i.has("relu") || i.has("xorsign") || i.has("satfinite")) return "";
   if (i.name() == "cvt") return convert(i);
   if (i.name() == "mov" && i.operands.size() == 2 && (i.operands[0][0] == '{' || i.operands[1][0] == '{'))
@@ -253,6 +255,24 @@ std::string ptx_translator::repack(const instruction& i, const std::string& t) {
   for (size_t k = 0; k < v.size(); ++k)
     code += " " + store(v[k], fmt::format("static_cast<{}>(simt_v >> {})", part, bits * static_cast<int>(k)));
   return code;
+}
+
+// cvt.rn.satfinite{.relu}.e4m3x2.f32 d, high, low; the same from f16x2; cvt.rn{.relu}.f16x2.e4m3x2.
+std::string ptx_translator::convert_fp8(const instruction& i) {
+  const auto& o = i.operands;
+  const std::string &to = i.opcode[i.opcode.size() - 2], &from = i.opcode.back();
+  const auto is_fp8 = [](const std::string& t) { return t == "e4m3x2" || t == "e5m2x2"; };
+  if (!i.has("rn") || is_fp8(to) == is_fp8(from)) return "";
+  const std::string options = fmt::format("{}, {}", (is_fp8(to) ? to : from) == "e5m2x2", i.has("relu"));
+  if (from == "f32" && i.has("satfinite") && o.size() == 3)
+    return store(o[0], fmt::format("ptx::fp8_pair({}, {}, {})", options, as("float", o[1]), as("float", o[2])));
+  if (from == "f16x2" && i.has("satfinite") && o.size() == 2)
+    return fmt::format("const auto simt_v = {}; ", as("ptx::f16x2", o[1])) +
+           store(o[0],
+                 fmt::format("ptx::fp8_pair({}, static_cast<float>(simt_v.y), static_cast<float>(simt_v.x))", options));
+  if (to == "f16x2" && o.size() == 2)
+    return store(o[0], fmt::format("ptx::pair_of_fp8({}, {})", options, as("uint16_t", o[1])));
+  return "";
 }
 
 std::string ptx_translator::convert(const instruction& i) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "command/translator/ptx_translator.hpp"
 
@@ -67,6 +68,13 @@ std::string ptx_translator::barriers(const instruction& i) {
   if ((i.begins({"bar", "arrive"}) || i.begins({"barrier", "arrive"}) || i.begins({"barrier", "cta", "arrive"})) &&
       o.size() == 2)
     return fmt::format("ptx::block_arrive({}, {});", as("int", o[0]), as("unsigned", o[1]));
+  if (const bool reduces = i.begins({"bar", "red"}) || i.begins({"barrier", "red"}) ||
+                           i.begins({"bar", "cta", "red"}) || i.begins({"barrier", "cta", "red"});
+      reduces && o.size() == 3 && o[1] == "0") {
+    const char* const how = i.has("popc") ? "count" : i.has("and") ? "and" : "or";
+    const std::string result = fmt::format("::__syncthreads_{}({})", how, as("bool", o[2]));
+    return store(o[0], i.has("popc") ? result : result + " != 0");
+  }
   if (i.begins({"bar", "warp", "sync"}) && o.size() == 1) return fmt::format("::__syncwarp({});", as("unsigned", o[0]));
   if (i.begins({"barrier", "cluster", "arrive"}))
     return i.has("relaxed") ? "::simt::cluster_arrive_relaxed();" : "::simt::cluster_arrive();";
@@ -77,6 +85,11 @@ std::string ptx_translator::barriers(const instruction& i) {
   if (i.begins({"fence", "proxy", "async"}))
     return fmt::format("::simt::fence_proxy_async<::simt::proxy_space::{}>();",
                        i.has("shared::cta") ? "own_shared" : "all");
+  if (i.begins({"fence", "proxy", "alias"})) return ";";  // one address for each place
+  if (i.begins({"fence", "proxy", "tensormap::generic", "release"}) && i.operands.empty())
+    return fmt::format("::simt::release_maps({});", scope_of(i));
+  if (i.begins({"fence", "proxy", "tensormap::generic", "acquire"}) && o.size() == 2)
+    return fmt::format("::simt::acquire_map(ptx::map_at({}), {});", address(o[0], k_generic), scope_of(i));
   if (i.has("proxy")) return "";
   if (i.begins({"fence", "mbarrier_init"})) return "::simt::fence_mbarrier_init();";
   if (i.name() == "fence" && (i.has("acq_rel") || i.has("sc")))
@@ -106,6 +119,10 @@ std::string ptx_translator::mbarrier(const instruction& i) {
   if (what == "arrive" && i.has("expect_tx") && o.size() == 3)
     return store(o[0], fmt::format("ptx::arrive_for_state({}, {}, {})", address(o[1], space_of(i)),
                                    as("unsigned", o[2]), order));
+  if (what == "arrive_drop" && !i.has("expect_tx") && o.size() == 2 && o[0] == "_")
+    return fmt::format("{}.arrive_and_drop({});", barrier(o[1]), order);
+  if ((what == "expect_tx" || what == "complete_tx") && o.size() == 2)
+    return fmt::format("{}.expect({}{});", barrier(o[0]), what == "expect_tx" ? "" : "-", as("int64_t", o[1]));
   if ((what == "try_wait" || what == "test_wait") && o.size() >= 3)
     return store(o[0], fmt::format("{}.try_wait({} & 1u, {})", barrier(o[1]), as("unsigned", o[2]), order));
   return "";
@@ -113,6 +130,7 @@ std::string ptx_translator::mbarrier(const instruction& i) {
 
 std::string ptx_translator::copies(const instruction& i) {
   const auto& o = i.operands;
+  if (i.name() == "tensormap") return tensor_map_fields(i);
   if (i.begins({"cp", "reduce", "async", "bulk"})) return i.has("tensor") ? tensor_copies(i) : bulk_reductions(i);
   if (!i.begins({"cp", "async"})) return "";
   if (i.has("commit_group") && i.has("bulk")) return "::simt::bulk_store_commit();";
@@ -122,7 +140,8 @@ std::string ptx_translator::copies(const instruction& i) {
   if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::async_wait({});", as("unsigned", o[0]));
   if (i.has("wait_all")) return "::simt::cp_async_commit(); ::simt::async_wait(0);";
   if (i.has("tensor")) return tensor_copies(i);
-  if (i.has("mbarrier")) return "";
+  if (i.begins({"cp", "async", "mbarrier", "arrive"}) && o.size() == 1)
+    return fmt::format("ptx::barrier_at({}).arrive_when_copied({});", address(o[0], space_of(i)), i.has("noinc"));
   if (!i.has("bulk")) {
     const bool known = (i.has("ca") || i.has("cg")) && i.has("global") && (i.has("shared") || i.has("shared::cta"));
     if (!known || o.size() < 3 || o.size() > 5) return "";
@@ -149,29 +168,52 @@ std::string ptx_translator::copies(const instruction& i) {
   return fmt::format("::simt::bulk_copy({}, {}, {}, {});", to, from, bytes, barrier);
 }
 
-// cp.async.bulk.tensor.Nd, its prefetch and its reductions, of boxes (.tile).
+// cp.async.bulk.tensor.Nd, its prefetch and its reductions, of boxes (.tile) and pixels (.im2col). The offsets of
+// pixels follow the operands of a tile.
 std::string ptx_translator::tensor_copies(const instruction& i) {
   const auto& o = i.operands;
   size_t dimensions = 0;
   for (const std::string& part : i.opcode)
     if (part.size() == 2 && part[0] >= '1' && part[0] <= '5' && part[1] == 'd') dimensions = part[0] - '0';
-  const bool is_tile = std::none_of(i.opcode.begin(), i.opcode.end(), [](const std::string& part) {
-    return part.starts_with("im2col") || part.starts_with("tile::") || part == "cta_group::2";
+  const bool is_later = std::any_of(i.opcode.begin(), i.opcode.end(), [](const std::string& part) {
+    return part.starts_with("im2col::") || part.starts_with("tile::") || part == "cta_group::2";
   });
-  if (dimensions == 0 || !is_tile || o.empty()) return "";
-  if (i.has("prefetch")) return fmt::format("::simt::tensor_prefetch({});", box(o[0], dimensions));
+  const bool has_offsets = i.has("im2col"), is_im2col = has_offsets || i.has("im2col_no_offs");
+  if (dimensions == 0 || is_later || o.empty() || (is_im2col && dimensions < 3)) return "";
+  const auto place = [&](size_t at, size_t offsets) {
+    return box(o[at], dimensions, is_im2col, has_offsets && offsets < o.size() ? o[offsets] : "");
+  };
+  if (i.has("prefetch")) return fmt::format("::simt::tensor_prefetch({});", place(0, 1));
   if (i.has("bulk_group") && i.has("global") && i.has("shared::cta") && o.size() >= 2) {
     const std::string how = i.opcode[1] == "reduce" ? reduction_of(i) : "none";
-    if (how.empty()) return "";
-    return fmt::format("::simt::tensor_store({}, {}, ::simt::tensor_reduction::{});", box(o[0], dimensions),
-                       address(o[1], k_own), how);
+    if (how.empty() || has_offsets) return "";
+    return fmt::format("::simt::tensor_store({}, {}, ::simt::tensor_reduction::{});", place(0, 0), address(o[1], k_own),
+                       how);
   }
   if (!i.has("mbarrier::complete_tx::bytes") || !i.has("global") || o.size() < 3) return "";
   const address_space space = i.has("shared::cta") ? k_own : k_cluster;
+  const size_t mask = has_offsets ? 4 : 3;
   const bool is_multicast = i.has("multicast::cluster");
-  if (is_multicast && o.size() < 4) return "";
-  return fmt::format("::simt::tensor_load({}, {}, &ptx::barrier_at({}), {});", address(o[0], space),
-                     box(o[1], dimensions), address(o[2], space), is_multicast ? as("uint16_t", o[3]) : "uint16_t{0}");
+  if (is_im2col != has_offsets || (is_multicast && o.size() <= mask)) return "";
+  return fmt::format("::simt::tensor_load({}, {}, &ptx::barrier_at({}), {});", address(o[0], space), place(1, 3),
+                     address(o[2], space), is_multicast ? as("uint16_t", o[mask]) : "uint16_t{0}");
+}
+
+// tensormap.replace.tile.FIELD [map], (ordinal,) value; tensormap.cp_fenceproxy.global.shared::cta [to], [from], 128.
+std::string ptx_translator::tensor_map_fields(const instruction& i) {
+  const auto& o = i.operands;
+  if (i.begins({"tensormap", "cp_fenceproxy", "global", "shared::cta", "tensormap::generic", "release"}) &&
+      o.size() == 3)
+    return fmt::format("::simt::copy_map(ptx::map_at({}), ptx::map_at({}), {});", address(o[0], k_generic),
+                       address(o[1], k_own), scope_of(i));
+  if (!i.begins({"tensormap", "replace", "tile"}) || i.opcode.size() < 6 || o.size() < 2) return "";
+  static const std::set<std::string_view> fields = {"global_address", "rank",           "box_dim",  "global_dim",
+                                                    "global_stride",  "element_stride", "elemtype", "interleave_layout",
+                                                    "swizzle_mode",   "fill_mode"};
+  if (!fields.contains(i.opcode[3])) return "";
+  return fmt::format("::simt::replace_in_map(ptx::map_at({}), ::simt::tensor_field::{}, {}, {});",
+                     address(o[0], space_of(i)), i.opcode[3], o.size() == 3 ? as("unsigned", o[1]) : "0u",
+                     as("uint64_t", o.back()));
 }
 
 // cp.reduce.async.bulk.global.shared::cta.bulk_group.OP.TYPE [to], [from], bytes
@@ -320,6 +362,15 @@ std::string ptx_translator::memory(const instruction& i) {
   }
   if (i.name() == "mapa" && o.size() == 3 && space_of(i) != k_generic)
     return store(o[0], fmt::format("ptx::remote_address({}, {})", as("uint32_t", o[1]), as("unsigned", o[2])));
+  if (i.begins({"st", "async"}) && o.size() == 3 && i.has("mbarrier::complete_tx::bytes") && !i.type().empty()) {
+    const std::string type = i.type();
+    std::string code = fmt::format("const {0} simt_v[] = {1}; auto* const simt_p = reinterpret_cast<{0}*>({2});", type,
+                                   array(type.c_str(), o[1]), address(o[0], k_cluster));
+    for (size_t k = 0; k < vector(o[1]).size(); ++k)
+      code += fmt::format(" ::simt::store_remote(&ptx::barrier_at({}), simt_p + {}, simt_v[{}]);",
+                          address(o[2], k_cluster), k, k);
+    return code;
+  }
   const bool loads = i.name() == "ld" || i.name() == "ldu", stores = i.name() == "st";
   const std::string type = i.type();
   if (type.empty() || i.has("async")) return "";

@@ -83,8 +83,8 @@ class ptx_translator {
 
   // "[a + 16]" as an address and an offset.
   std::string place(const std::string& operand);
-  // "[map, {x, y}]" as a map, how many coordinates there are, and the coordinates.
-  std::string box(const std::string& operand, size_t dimensions);
+  // "[map, {x, y}]" as a map and a place; `offsets` are those of im2col.
+  std::string box(const std::string& operand, size_t dimensions, bool is_im2col, const std::string& offsets);
   // The same as a pointer; shared memory's addresses have 32 bits.
   std::string address(const std::string& operand, address_space space);
   static address_space space_of(const instruction& i);
@@ -115,6 +115,7 @@ class ptx_translator {
   std::string mbarrier(const instruction& i);
   std::string copies(const instruction& i);
   std::string tensor_copies(const instruction& i);
+  std::string tensor_map_fields(const instruction& i);
   std::string bulk_reductions(const instruction& i);
   std::string tensor(const instruction& i);
   std::string mma(const instruction& i);
@@ -131,6 +132,7 @@ class ptx_translator {
   std::string bits(const instruction& i, const std::string& t);
   std::string rounded(const instruction& i, const std::string& t);
   std::string repack(const instruction& i, const std::string& t);
+  std::string convert_fp8(const instruction& i);
   std::string convert(const instruction& i);
   std::string translate(const instruction& i);
 

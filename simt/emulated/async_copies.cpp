@@ -309,6 +309,29 @@ void mbarrier::arrive_remote(unsigned rank, call_site site) {
   emu::arrive(static_cast<mbarrier*>(map_shared(this, rank, site)), 0, k_orders_all, site, pc);
 }
 
+void mbarrier::arrive_and_drop(barrier_order order, call_site site) {
+  const void* const pc = SIMT_PC;
+  --use(this, site, pc).expected;
+  emu::arrive(this, 0, order, site, pc);
+}
+
+void mbarrier::expect(int64_t bytes, call_site site) {
+  phase_state& s = use(this, site, SIMT_PC);
+  s.bytes += bytes;
+  complete_if_due(this, s);
+}
+
+// The arrival may be as early as it is here: the copies are complete.
+void mbarrier::arrive_when_copied(bool counts, call_site site) {
+  const void* const pc = SIMT_PC;
+  thread& self = *current;
+  phase_state& s = use(this, site, pc);
+  for (const pending_copy& c : self.copies) copy(c);
+  self.copies.clear();
+  hb_phase_gathers_groups(s.known, self);
+  if (counts) emu::arrive(this, 0, k_orders_all, site, pc);
+}
+
 bool mbarrier::try_wait(unsigned parity, call_site site) {
   return try_phase(this, parity, k_orders_all, site, SIMT_PC);
 }

@@ -460,6 +460,11 @@ void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order ord
   }
 }
 
+void hb_phase_gathers_groups(phase_clock& k, const thread& t) {
+  certify_arrival(k, t);
+  k.gathered.join(vector_clock::thread_key(t.id | k_agent), t.open_group + 1);
+}
+
 void hb_flight_counts_on(phase_clock& k, const thread& t) { certify_arrival(k, t); }
 
 void hb_flight_lands(phase_clock& k, uint32_t id, bool is_same_phase) {

@@ -29,6 +29,8 @@ void hb_wide_passes(const wide_barrier& w, thread& t);
 void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order);
 void hb_phase_completes(phase_clock& k);
 void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order order);
+// The thread's groups of copies so far complete before the phase, which teaches the thread nothing.
+void hb_phase_gathers_groups(phase_clock& k, const thread& t);
 // A copy that t starts will complete on the barrier. It lands in the phase that was incomplete then, or in a later one.
 void hb_flight_counts_on(phase_clock& k, const thread& t);
 void hb_flight_lands(phase_clock& k, uint32_t id, bool is_same_phase);
@@ -37,6 +39,10 @@ void hb_write(const void* p, size_t bytes, const void* pc);
 // Makes the initialisation of these mbarriers visible to all threads that even a relaxed arrival of t reaches.
 void hb_releases_init(thread& t, const std::vector<const mbarrier*>& barriers, const void* pc);
 void hb_proxy_fence(thread& t, proxy_space space);
+// Tensor maps: their proxy sees what this launch wrote if a fence has released it and one of the block has acquired it.
+void hb_releases_maps(thread& t);
+void hb_acquires_map(const thread& t, const void* map);
+void hb_uses_map(const thread& t, const void* map, const void* pc);
 // The asynchronous proxy is about to read or write: no access of the generic one may lack its fence.
 void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, const void* pc);
 uint32_t hb_name_agent(const thread& t, agent_kind kind);
@@ -61,12 +67,16 @@ inline void hb_wide_passes(const wide_barrier&, thread&) {}
 inline void hb_phase_arrives(phase_clock&, thread&, const block_state&, barrier_order) {}
 inline void hb_phase_completes(phase_clock&) {}
 inline void hb_phase_passes(phase_clock&, thread&, const void*, barrier_order) {}
+inline void hb_phase_gathers_groups(phase_clock&, const thread&) {}
 inline void hb_flight_counts_on(phase_clock&, const thread&) {}
 inline void hb_flight_lands(phase_clock&, uint32_t, bool) {}
 inline void hb_groups_complete(thread&, uint32_t) {}
 inline void hb_write(const void*, size_t, const void*) {}
 inline void hb_releases_init(thread&, const std::vector<const mbarrier*>&, const void*) {}
 inline void hb_proxy_fence(thread&, proxy_space) {}
+inline void hb_releases_maps(thread&) {}
+inline void hb_acquires_map(const thread&, const void*) {}
+inline void hb_uses_map(const thread&, const void*, const void*) {}
 inline void hb_enters_proxy(thread&, const void*, size_t, proxy_use, const void*) {}
 inline uint32_t hb_name_agent(const thread&, agent_kind) { return 0; }
 inline void hb_agent_done(thread&, uint32_t, uint32_t) {}

@@ -1,7 +1,10 @@
 // The generic and the asynchronous proxy (PTX ISA, "Proxies"): accesses of a thread, and accesses of bulk copies and
 // products of warpgroups. Happens-before between the two is not enough: a proxy fence must lie between. The read-only
-// cache is a third proxy, which sees no write of its own launch.
+// cache is a third proxy, which sees no write of its own launch. Tensor maps are read in a fourth one.
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
@@ -111,6 +114,82 @@ void hb_enters_proxy(thread& t, const void* p, size_t bytes, proxy_use use, cons
       for (size_t i = at; i < next; ++i) check_cell(shadow.bytes[i], t, owner, use, pc, i);
     at = next;
   }
+}
+
+namespace {
+
+constexpr size_t k_map_bytes = 128;
+
+// A map that a block has acquired, and the writes to it that it had then.
+struct acquired_map {
+  uint32_t instance;
+  const void* map;
+  uint64_t writes;
+};
+std::vector<acquired_map> acquired_maps;
+uint32_t launch_of_maps = 0;  // launch_begin of the launch that acquired them
+
+template <class Visit>
+void each_write_of_launch(const void* p, size_t bytes, const Visit& visit) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (begin - k_arenas_bytes >= k_device_memory_bytes || !device.stream->detect) return;
+  for (size_t word = begin / 4 * 4; word < begin + bytes; word += 4)
+    each_cell_of_word(word, detector.generation, [&](const shadow_cell& c, size_t offset, size_t) {
+      for (const access_record* r : {&c.write, &c.atomics[0], &c.atomics[1]})
+        if (r->thread != 0 && instance_of(r->thread) >= detector.launch_begin && (r->pc & k_atomic_load) == 0)
+          visit(*r, offset);
+    });
+}
+
+uint64_t writes_of(const void* map) {
+  uint64_t writes = 0;
+  each_write_of_launch(map, k_map_bytes, [&](const access_record& r, size_t offset) {
+    writes = (writes ^ (uint64_t{r.thread} << 32 | r.clock) ^ offset) * 0x9e3779b97f4a7c15u;
+  });
+  return writes;
+}
+
+[[noreturn]] void report_map(const access_record& r, const thread& t, size_t offset, const void* pc,
+                             const char* missing) {
+  fail("race", [&] {
+    return "write of a tensor map by " + describe_thread_id(r.thread) + " at " + source_line(r.pc & k_code_offset) +
+           " is not visible to the copy by it at " + source_line(code_offset(pc)) + " (" + describe_thread_id(t.id) +
+           "): " + missing + ": " + describe_place(offset);
+  });
+}
+
+}  // namespace
+
+void hb_releases_maps(thread& t) {
+  join(t, snapshot(t).marked(vector_clock::k_maps_released));
+  ++t.clock;
+}
+
+void hb_acquires_map(const thread& t, const void* map) {
+  if (std::exchange(launch_of_maps, detector.launch_begin) != detector.launch_begin) acquired_maps.clear();
+  const uint32_t instance = t.home->instance;
+  const acquired_map now = {instance, map, writes_of(map)};
+  const auto at = std::find_if(acquired_maps.begin(), acquired_maps.end(),
+                               [&](const acquired_map& a) { return a.instance == instance && a.map == map; });
+  if (at == acquired_maps.end())
+    acquired_maps.push_back(now);
+  else
+    *at = now;
+}
+
+void hb_uses_map(const thread& t, const void* map, const void* pc) {
+  const uint64_t writes = writes_of(map);
+  if (writes == 0) return;
+  const bool is_acquired = launch_of_maps == detector.launch_begin &&
+                           std::any_of(acquired_maps.begin(), acquired_maps.end(), [&](const acquired_map& a) {
+                             return a.instance == t.home->instance && a.map == map && a.writes == writes;
+                           });
+  each_write_of_launch(map, k_map_bytes, [&](const access_record& r, size_t offset) {
+    if (!is_fenced_as(vector_clock::k_maps_released, r, t))
+      report_map(r, t, offset, pc, "no fence.proxy.tensormap::generic.release follows it");
+    if (!is_acquired)
+      report_map(r, t, offset, pc, "no fence.proxy.tensormap::generic.acquire of the map lies before the copy");
+  });
 }
 
 namespace detail {

@@ -145,14 +145,13 @@ SIMT_INLINE void bulk_store_wait_read() {
 void bulk_copy_remote(void* destination, const void* source, unsigned bytes, mbarrier* barrier, SIMT_SITE);
 void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,
                          SIMT_SITE);
-// Bulk copies of a box of a tensor (cp.async.bulk.tensor): where it begins, innermost dimension first.
-using tensor_coordinates = int32_t[5];
-// `rank`: how many coordinates count. `ranks`: blocks of the cluster that get the box; 0: the own one.
-void tensor_load(void* destination, const tensor_map* map, unsigned rank, const tensor_coordinates& at,
-                 mbarrier* barrier, uint16_t ranks, SIMT_SITE);
+// Bulk copies of a box of a tensor, or of its pixels (cp.async.bulk.tensor).
+// `ranks`: blocks of the cluster that get the box; 0: the own one.
+void tensor_load(void* destination, const tensor_map* map, const tensor_place& place, mbarrier* barrier, uint16_t ranks,
+                 SIMT_SITE);
 SIMT_INLINE void tensor_load(void* destination, const tensor_map& map, int32_t row, int32_t col, mbarrier* barrier,
                              SIMT_SITE) {
-  tensor_load(destination, &map, 2, {col, row}, barrier, 0, site);
+  tensor_load(destination, &map, {2, {col, row}}, barrier, 0, site);
 }
 tensor_map map_of_matrix(tensor_element type, const void* data, int64_t rows, int64_t cols, int64_t pitch,
                          unsigned box_rows, unsigned box_cols, swizzle s);
@@ -164,9 +163,17 @@ tensor_map make_tensor_map(const T* data, int64_t rows, int64_t cols, int64_t pi
                        box_rows, box_cols, s);
 }
 // In the caller's open group of bulk stores. `how` is none for a plain store.
-void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* source,
-                  tensor_reduction how, SIMT_SITE);
-void tensor_prefetch(const tensor_map* map, unsigned rank, const tensor_coordinates& at, SIMT_SITE);
+void tensor_store(const tensor_map* map, const tensor_place& place, const void* source, tensor_reduction how,
+                  SIMT_SITE);
+void tensor_prefetch(const tensor_map* map, const tensor_place& place, SIMT_SITE);
+// tensormap.replace.
+void replace_in_map(tensor_map* map, tensor_field field, unsigned ordinal, uint64_t value, SIMT_SITE);
+// fence.proxy.tensormap::generic: writes of maps become visible to copies by it if the writer has released them, and
+// the copying block then acquired that map. A map that the launch does not write needs neither.
+void release_maps(memory_scope scope);
+void acquire_map(const tensor_map* map, memory_scope scope);
+// tensormap.cp_fenceproxy, by a warp: a copy and a release.
+void copy_map(tensor_map* to, const tensor_map* from, memory_scope scope, SIMT_SITE);
 // A bulk store that reduces elements of the type in global memory.
 void bulk_reduce(void* destination, const void* source, unsigned bytes, tensor_element type, tensor_reduction how,
                  SIMT_SITE);

@@ -18,27 +18,44 @@ constexpr uint32_t k_chunk = 16;  // bytes that a swizzle keeps together
        [&] { return describe(*current) + " copies a box of a tensor at " + describe(current->site) + ": " + what; });
 }
 
-const tensor_map& checked_map(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* pc) {
+const tensor_map& checked_map(const tensor_map* map, const tensor_place& place, const void* pc) {
   need_alignment(map, alignof(tensor_map), "tensor map");
   hb_read(map, sizeof *map, pc);
-  if (map->mark != k_tensor_map_mark) refuse_tensor("its tensor map is not one that cuTensorMapEncodeTiled encoded");
-  if (map->rank != rank)
-    refuse_tensor("it has " + std::to_string(rank) + " coordinates, and its tensor map " + std::to_string(map->rank) +
-                  " dimensions");
-  const int64_t rest = int64_t{at[0]} * bytes_of(map->type) % k_chunk;
-  if (rest == 0) return *map;
+  hb_uses_map(*current, map, pc);
+  if (map->mark != k_tensor_map_mark && map->mark != k_replaced_mark)
+    refuse_tensor("its tensor map is not one that the driver encoded");
+  if (const std::string broken = map->mark == k_replaced_mark ? broken_rule_of(*map) : ""; !broken.empty())
+    refuse_tensor("its tensor map was written by a kernel and breaks a rule: " + broken);
+  if (map->is_im2col != place.is_im2col)
+    refuse_tensor(place.is_im2col ? "it is of im2col, and its tensor map is tiled"
+                                  : "it is tiled, and its tensor map is of im2col");
+  if (map->rank != place.rank)
+    refuse_tensor("it has " + std::to_string(place.rank) + " coordinates, and its tensor map " +
+                  std::to_string(map->rank) + " dimensions");
+  for (unsigned i = 0; place.is_im2col && i + 2 < map->rank; ++i) {
+    const unsigned dimension = i + first_of_rows(*map);
+    const int64_t base = place.at[dimension], end = int64_t{map->last[dimension]} + map->upper[i];
+    if (base < map->lower[i] || base > end)
+      refuse_tensor("the filter's base is " + std::to_string(base) + " in dimension " + std::to_string(dimension) +
+                    ", outside of the box: " + std::to_string(map->lower[i]) + " to " + std::to_string(end));
+    const unsigned most = map->rank == 3 ? 65535 : map->rank == 4 ? 255 : 31;
+    if (place.offsets[i] > most)
+      refuse_tensor("an offset is " + std::to_string(place.offsets[i]) + ", allowed are 0 to " + std::to_string(most));
+  }
+  const int64_t rest = int64_t{place.at[0]} * bytes_of(map->type) % k_chunk;
+  if (rest == 0 || map->interleave != 0) return *map;
   fail("misaligned", [&] {
     return describe(*current) + " copies a box of a tensor at " + describe(current->site) + ": it begins at byte " +
-           std::to_string(int64_t{at[0]} * bytes_of(map->type)) + " of a row, allowed are multiples of 16";
+           std::to_string(int64_t{place.at[0]} * bytes_of(map->type)) + " of a row, allowed are multiples of 16";
   });
 }
 
-local_shared_ptr<tensor_tile> tile_of(const tensor_map& map, const tensor_coordinates& at, const void* tile) {
+local_shared_ptr<tensor_tile> tile_of(const tensor_map& map, const tensor_place& place, const void* tile) {
   auto t = make_local_shared<tensor_tile>();
   t->type = map.type;
   t->pattern = map.pattern;
   t->fills_with_nan = map.fills_with_nan;
-  t->pieces = pieces_of_box(map, at);
+  t->pieces = pieces_of_box(map, place);
   t->place = static_cast<size_t>(static_cast<const char*>(tile) - current->home->arena);
   return t;
 }
@@ -54,10 +71,13 @@ void chunks(const tensor_tile& t, const tensor_piece& p, const Visit& visit) {
   }
 }
 
-// Calls visit(offset, bytes) for the bytes of a tile in shared memory: all of them where its rows leave no gaps.
+// Calls visit(offset, bytes) for the bytes of a tile in shared memory: all of them where its rows leave no gaps and end
+// with one of the swizzle.
 template <class Visit>
 void places_of(const tensor_tile& t, const tensor_map& map, bool outside_too, const Visit& visit) {
-  if (outside_too && bytes_of_row(map) == pitch_of_tile(map)) return visit(0u, rows_of_box(map) * bytes_of_row(map));
+  const uint32_t bytes = rows_of_box(map) * bytes_of_row(map);
+  if (outside_too && bytes_of_row(map) == pitch_of_tile(map) && bytes % swizzle_bytes(map.pattern) == 0)
+    return visit(0u, bytes);
   for (const tensor_piece& p : t.pieces)
     if (outside_too || p.global != nullptr)
       chunks(t, p, [&](uint32_t offset, uint32_t, uint32_t bytes) { visit(offset, bytes); });
@@ -120,15 +140,15 @@ void store_tile(const tensor_tile& t, const char* source) {
   }
 }
 
-void tensor_load(void* destination, const tensor_map* map, unsigned rank, const tensor_coordinates& at,
-                 mbarrier* barrier, uint16_t ranks, call_site site) {
+void tensor_load(void* destination, const tensor_map* map, const tensor_place& place, mbarrier* barrier, uint16_t ranks,
+                 call_site site) {
   const void* const pc = SIMT_PC;
   current->site = site;
   access_point();
-  const tensor_map& m = checked_map(map, rank, at, pc);
+  const tensor_map& m = checked_map(map, place, pc);
   need_alignment(destination, 128, "destination");
   need_own_shared(destination);
-  const auto tile = tile_of(m, at, destination);
+  const auto tile = tile_of(m, place, destination);
   if (ranks == 0) {
     need_completion(barrier, site, pc);
     return start_load(tile, m, static_cast<char*>(destination), barrier, false, pc);
@@ -155,17 +175,17 @@ tensor_map map_of_matrix(tensor_element type, const void* data, int64_t rows, in
   return map;
 }
 
-void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates& at, const void* source,
-                  tensor_reduction how, call_site site) {
+void tensor_store(const tensor_map* map, const tensor_place& place, const void* source, tensor_reduction how,
+                  call_site site) {
   const void* const pc = SIMT_PC;
   thread& self = *current;
   self.site = site;
   access_point();
-  const tensor_map& m = checked_map(map, rank, at, pc);
+  const tensor_map& m = checked_map(map, place, pc);
   need_alignment(source, 128, "source");
   need_own_shared(source, "source");
   if (!has_reduction(m.type, how)) refuse_tensor("elements of its type have no such reduction");
-  const auto tile = tile_of(m, at, source);
+  const auto tile = tile_of(m, place, source);
   tile->reduction = how;
   const uint32_t reader = hb_name_agent(self, agent_kind::copy);
   places_of(*tile, m, false, [&](uint32_t offset, uint32_t bytes) {
@@ -176,9 +196,46 @@ void tensor_store(const tensor_map* map, unsigned rank, const tensor_coordinates
   start_tile_store(tile, source, reader, pc);
 }
 
-void tensor_prefetch(const tensor_map* map, unsigned rank, const tensor_coordinates& at, call_site site) {
+void tensor_prefetch(const tensor_map* map, const tensor_place& place, call_site site) {
   current->site = site;
-  checked_map(map, rank, at, SIMT_PC);
+  checked_map(map, place, SIMT_PC);
+}
+
+void replace_in_map(tensor_map* map, tensor_field field, unsigned ordinal, uint64_t value, call_site site) {
+  const void* const pc = SIMT_PC;
+  current->site = site;
+  access_point();
+  need_alignment(map, alignof(tensor_map), "tensor map");
+  hb_read(map, sizeof *map, pc);
+  const std::string broken = replace_field(*map, field, ordinal, value);
+  if (!broken.empty())
+    fail("launch_limit",
+         [&] { return describe(*current) + " replaces a field of a tensor map at " + describe(site) + ": " + broken; });
+  hb_agent_access(current->id, current->clock, map, sizeof *map, true, pc);
+}
+
+void release_maps(memory_scope scope) {
+  fence(scope, fence_order::acquire_release);
+  hb_releases_maps(*current);
+}
+
+void acquire_map(const tensor_map* map, memory_scope scope) {
+  fence(scope, fence_order::acquire_release);
+  hb_acquires_map(*current, map);
+}
+
+void copy_map(tensor_map* to, const tensor_map* from, memory_scope scope, call_site site) {
+  const void* const pc = SIMT_PC;
+  warp_collective(warp_op::sync, ~0u, 0, 0, 32, site);
+  if (current->lane == 0) {
+    need_alignment(to, alignof(tensor_map), "tensor map");
+    need_alignment(from, alignof(tensor_map), "tensor map");
+    hb_read(from, sizeof *from, pc);
+    hb_agent_access(current->id, current->clock, to, sizeof *to, true, pc);
+    *to = *from;
+    release_maps(scope);
+  }
+  warp_collective(warp_op::sync, ~0u, 0, 0, 32, site);
 }
 
 void bulk_reduce(void* destination, const void* source, unsigned bytes, tensor_element type, tensor_reduction how,

@@ -45,6 +45,8 @@ class vector_clock {
   // fence of all memory, or of the shared memory of the block that fenced.
   static constexpr uint64_t k_fenced = uint64_t{1} << 62;
   static uint64_t fenced_by_block(uint32_t instance) { return uint64_t{1} << 61 | uint64_t{instance} << 38; }
+  // What a fence between the generic proxy and that of tensor maps has released.
+  static constexpr uint64_t k_maps_released = uint64_t{1} << 63;
   // Stands for the phases of a barrier that has such a key, counted from 0 (certificate.cpp).
   static uint64_t phase_key(uint64_t barrier) { return uint64_t{1} << 60 | barrier; }
   // The same without a mark's entries and without phases, each under the mark.

@@ -82,6 +82,12 @@ class mbarrier {
   bool try_wait(unsigned parity, SIMT_SITE);
   bool try_wait(unsigned parity, barrier_order order, SIMT_SITE);
   void wait(unsigned parity, SIMT_SITE);
+  // One arrival fewer completes the phases after this one.
+  void arrive_and_drop(barrier_order order, SIMT_SITE);
+  // Makes the phase wait for `bytes` (if negative: for fewer) of asynchronous copies.
+  void expect(int64_t bytes, SIMT_SITE);
+  // Arrives when the caller's copies by cp_async so far are complete. `counts`: the arrival is one of those expected.
+  void arrive_when_copied(bool counts, SIMT_SITE);
   // Returns the parity of the phase that is not complete. Orders nothing.
   unsigned parity(SIMT_SITE);
 

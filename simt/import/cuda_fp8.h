@@ -3,6 +3,7 @@
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "simt/import/fp8_values.hpp"
 
 using __nv_fp8_storage_t = unsigned char;
 using __nv_fp8x2_storage_t = unsigned short;
@@ -11,37 +12,6 @@ enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace simt::import {
-
-// E4M3 has no infinity and one NaN of each sign, 0x7f; E5M2 is the upper half of f16 (Micikevicius et al., FP8 formats
-// for deep learning, arXiv 2209.05433).
-inline float fp8_to_float(unsigned char bits, __nv_fp8_interpretation_t kind) {
-  if (kind == __NV_E5M2) return to_float(f16{static_cast<uint16_t>(bits << 8)});
-  const int exponent = (bits >> 3) & 15, fraction = bits & 7;
-  const float sign = bits & 0x80 ? -1.0f : 1.0f;
-  if (exponent == 15 && fraction == 7) return sign * NAN;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), -9);
-  return sign * std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
-}
-// Rounds to nearest, ties to even. A number beyond the largest becomes that one or the type's special value.
-inline unsigned char fp8_from(double x, __nv_saturation_t saturation, __nv_fp8_interpretation_t kind) {
-  const int digits = kind == __NV_E4M3 ? 3 : 2, least = kind == __NV_E4M3 ? -6 : -14;
-  const double most = kind == __NV_E4M3 ? 448 : 57344;
-  const unsigned char sign = std::signbit(x) ? 0x80 : 0;
-  const unsigned char beyond = kind == __NV_E4M3 ? 0x7f : 0x7c, largest = kind == __NV_E4M3 ? 0x7e : 0x7b;
-  if (x != x) return 0x7f;
-  const double magnitude = std::fabs(x);
-  int exponent = magnitude > 0 ? std::ilogb(magnitude) : least;
-  if (exponent < least || exponent == INT_MAX) exponent = least;
-  const double rounded = std::isinf(magnitude)
-                             ? magnitude
-                             : std::ldexp(std::nearbyint(std::ldexp(magnitude, digits - exponent)), exponent - digits);
-  if (rounded > most) return static_cast<unsigned char>(sign | (saturation == __NV_SATFINITE ? largest : beyond));
-  if (rounded == 0) return sign;
-  const int e = std::ilogb(rounded);
-  if (e < least) return static_cast<unsigned char>(sign | static_cast<int>(std::ldexp(rounded, digits - least)));
-  const int fraction = static_cast<int>(std::ldexp(rounded, digits - e)) - (1 << digits);
-  return static_cast<unsigned char>(sign | ((e - least + 1) << digits) | fraction);
-}
 
 template <__nv_fp8_interpretation_t Kind>
 struct fp8 {

@@ -17,6 +17,20 @@ CUresult misuse_of_driver(const char* function, const void* pc, const std::strin
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult encode(const char* function, const void* pc, CUtensorMap* map, const ::simt::tensor_map_request& request) {
+  static_assert(sizeof(CUtensorMap) == sizeof(::simt::tensor_map), "one layout");
+  const auto rest = reinterpret_cast<uintptr_t>(map) % 64;
+  if (map == nullptr || rest != 0)
+    return misuse_of_driver(
+        function, pc,
+        "tensorMap: it is " + (map == nullptr ? "null" : std::to_string(rest)) + " modulo 64, allowed is 0");
+  ::simt::tensor_map encoded;
+  const std::string broken = ::simt::encode_tensor_map(request, encoded);
+  if (!broken.empty()) return misuse_of_driver(function, pc, broken);
+  std::memcpy(map, &encoded, sizeof encoded);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 #define SIMT_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
@@ -25,19 +39,18 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  static_assert(sizeof(CUtensorMap) == sizeof(::simt::tensor_map), "one layout");
-  const void* const pc = SIMT_CALLER;
-  constexpr const char* name = "cuTensorMapEncodeTiled";
-  const auto rest = reinterpret_cast<uintptr_t>(map) % 64;
-  if (map == nullptr || rest != 0)
-    return misuse_of_driver(
-        name, pc, "tensorMap: it is " + (map == nullptr ? "null" : std::to_string(rest)) + " modulo 64, allowed is 0");
-  ::simt::tensor_map encoded;
-  const std::string broken = ::simt::encode_tensor_map(
-      {type, rank, address, sizes, strides, box, steps, interleave, pattern, promotion, fill}, encoded);
-  if (!broken.empty()) return misuse_of_driver(name, pc, broken);
-  std::memcpy(map, &encoded, sizeof encoded);
-  return CUDA_SUCCESS;
+  return encode("cuTensorMapEncodeTiled", SIMT_CALLER, map,
+                {type, rank, address, sizes, strides, box, steps, interleave, pattern, promotion, fill});
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower, const int* upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* steps,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  const ::simt::im2col_box box = {lower, upper, channels, pixels};
+  return encode("cuTensorMapEncodeIm2col", SIMT_CALLER, map,
+                {type, rank, address, sizes, strides, nullptr, steps, interleave, pattern, promotion, fill, &box});
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
@@ -46,7 +59,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   std::memcpy(&encoded, map, sizeof encoded);
   constexpr const char* name = "cuTensorMapReplaceAddress";
   if (encoded.mark != ::simt::k_tensor_map_mark)
-    return misuse_of_driver(name, pc, "tensorMap: it is not one that cuTensorMapEncodeTiled encoded");
+    return misuse_of_driver(name, pc, "tensorMap: it is not one that the driver encoded");
   if (reinterpret_cast<uintptr_t>(address) % 16 != 0)
     return misuse_of_driver(name, pc, "globalAddress: it is not a multiple of 16");
   encoded.address = static_cast<char*>(address);
@@ -103,6 +116,7 @@ cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigne
     const char* name;
     void* address;
   } known[] = {{"cuTensorMapEncodeTiled", reinterpret_cast<void*>(&cuTensorMapEncodeTiled)},
+               {"cuTensorMapEncodeIm2col", reinterpret_cast<void*>(&cuTensorMapEncodeIm2col)},
                {"cuTensorMapReplaceAddress", reinterpret_cast<void*>(&cuTensorMapReplaceAddress)},
                {"cuGetErrorName", reinterpret_cast<void*>(&cuGetErrorName)},
                {"cuGetErrorString", reinterpret_cast<void*>(&cuGetErrorString)},

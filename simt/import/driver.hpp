@@ -108,13 +108,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
-// Ends the program: maps of this kind are not modelled.
-inline CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                        const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
-                                        const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                                        CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-  ::simt::import::not_modelled("the driver's function", "cuTensorMapEncodeIm2col", {"the host's code", 0});
-}
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower, const int* upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* steps,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address);
 CUresult cuGetErrorName(CUresult e, const char** name);
 CUresult cuGetErrorString(CUresult e, const char** text);

@@ -69,6 +69,7 @@ inline unsigned rank_of(uint32_t address) {
   return rank == 0 ? cluster_rank() : rank - 1;
 }
 inline mbarrier& barrier_at(char* p) { return *reinterpret_cast<mbarrier*>(p); }
+inline tensor_map* map_at(char* p) { return reinterpret_cast<tensor_map*>(p); }
 
 // ---- memory
 

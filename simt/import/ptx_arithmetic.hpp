@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "simt/import/fp8_values.hpp"
 #include "simt/import/half_arithmetic.hpp"
 #include "simt/import/intrinsics.hpp"
 
@@ -56,6 +57,19 @@ template <class T>
 constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 template <class T>
 constexpr bool is_two = std::is_same_v<T, f16x2> || std::is_same_v<T, bf16x2>;
+
+// cvt of two numbers of 8 bits; the second source is the lower one.
+inline uint16_t fp8_pair(bool is_e5m2, bool cuts_negative, float high, float low) {
+  const auto one = [&](float x) { return fp8_from(cuts_negative && x < 0 ? 0 : x, true, is_e5m2); };
+  return static_cast<uint16_t>(one(low) | one(high) << 8);
+}
+inline f16x2 pair_of_fp8(bool is_e5m2, bool cuts_negative, uint16_t bits) {
+  const auto one = [&](unsigned char b) {
+    const float x = fp8_to_float(b, is_e5m2);
+    return f16(cuts_negative && x < 0 ? 0.0f : x);
+  };
+  return {one(static_cast<unsigned char>(bits)), one(static_cast<unsigned char>(bits >> 8))};
+}
 
 // ---- integers and reals
 

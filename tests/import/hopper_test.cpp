@@ -19,7 +19,7 @@ TEST_P(TensorMap, CopiesAsTheirDefinitionSays) {
 
 INSTANTIATE_TEST_SUITE_P(Boxes, TensorMap,
                          testing::Values("box", "dimensions", "swizzles", "gaps", "outside", "steps", "types", "store",
-                                         "add", "reductions", "multicast", "libcu"));
+                                         "add", "reductions", "multicast", "libcu", "interleaved"));
 
 struct slip {
   const char* mode;
@@ -40,6 +40,50 @@ TEST(TensorMaps, AreJudgedLikeOtherBulkCopies) {
     const result r =
         run_program(std::string("tensor_maps.cu --no-trace --schedule fair -D ") + s.macro + " -- " + s.mode);
     EXPECT_TRUE(ended(r, 1, {s.says})) << s.mode << " " << s.macro;
+  }
+}
+
+// Random shapes, types, corners and steps, loads and stores.
+class Im2col : public testing::TestWithParam<int> {};
+
+TEST_P(Im2col, CopiesAsItsDefinitionSays) {
+  const result r = run_program("im2col.cu --no-trace --schedule fair -- random " + std::to_string(GetParam()) + " 40");
+  EXPECT_TRUE(ended(r, 0, {"im2col.cu: clean under"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Im2col, testing::Range(1, 5));
+
+TEST(Im2cols, AreJudgedLikeOtherBulkCopies) {
+  for (const char* mode : {"load", "store", "add", "multicast"}) {
+    const result r = run_program(std::string("im2col.cu --no-trace --seeds 1 -- ") + mode);
+    EXPECT_TRUE(ended(r, 0, {"im2col.cu: clean under 6 schedules"})) << mode;
+  }
+  const slip slips[] = {{"load", "NO_WAIT", "arrives at an mbarrier more often than its 1 times a phase"},
+                        {"load", "WRONG_PHASE", "arrives at an mbarrier more often than its 1 times a phase"},
+                        {"load", "NO_FENCE_BEFORE_LOAD", "is not ordered before the async proxy's write"},
+                        {"store", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
+                        {"add", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
+                        {"store", "WRITE_BEFORE_WAIT", "and read by an asynchronous copy of block (0,0,0) thread 0"},
+                        {"multicast", "NO_WAIT", "race: write by an asynchronous copy of block (1,0,0) thread 0"}};
+  for (const slip& s : slips) {
+    const result r = run_program(std::string("im2col.cu --no-trace --schedule fair -D ") + s.macro + " -- " + s.mode);
+    EXPECT_TRUE(ended(r, 1, {s.says})) << s.mode << " " << s.macro;
+  }
+}
+
+TEST(TensorMaps, MayBeWrittenByKernels) {
+  for (const char* from : {"", " -- zeros"}) {
+    const result r = run_program(std::string("map_fields.cu --no-trace --seeds 1") + from);
+    EXPECT_TRUE(ended(r, 0, {"map_fields.cu: clean under 6 schedules"})) << from;
+  }
+  const result fenced = run_program("map_fields.cu --no-trace --seeds 1 -D PLAIN_COPY -D RELEASE");
+  EXPECT_TRUE(ended(fenced, 0, {"map_fields.cu: clean under 6 schedules"}));
+  const slip slips[] = {{"", "PLAIN_COPY", "no fence.proxy.tensormap::generic.release follows it"},
+                        {"", "NO_ACQUIRE", "no fence.proxy.tensormap::generic.acquire of the map lies before the copy"},
+                        {"", "ODD_STRIDE", "globalStrides[0]: 8, allowed are multiples of 16"}};
+  for (const slip& s : slips) {
+    const result r = run_program(std::string("map_fields.cu --no-trace --schedule fair -D ") + s.macro);
+    EXPECT_TRUE(ended(r, 1, {s.says})) << s.macro;
   }
 }
 
@@ -83,7 +127,11 @@ TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
                         {"row", "boxDim[0]: a row of 24 bytes, allowed are multiples of 16"},
                         {"step", "elementStrides[2]: 9, allowed are 1 to 8"},
                         {"span", "boxDim[0]: a row of 64 bytes, and the swizzle's span is 32"},
-                        {"interleave", "interleave: 1 is not modelled, allowed is none (0)"},
+                        {"interleave", "interleave: 3, allowed are 0 to 2"},
+                        {"slices", "tensorRank: 2, allowed are 3 to 5 if the layout is interleaved"},
+                        {"slice", "swizzle: 0, allowed is 1 (32 bytes) if the layout is interleaved by 32 bytes"},
+                        {"aligned", "globalAddress: it is 16 modulo 32, allowed is 0"},
+                        {"strided", "globalStrides[0]: 144, allowed are multiples of 32"},
                         {"nan", "oobFill: NaN is for types of reals"}};
   const std::string where = "error_return: cuTensorMapEncodeTiled at tensor_maps.cu:";
   for (const rule& broken : rules) {
@@ -93,7 +141,7 @@ TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
 }
 
 TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
-  const rule rules[] = {{"no-map", "its tensor map is not one that cuTensorMapEncodeTiled encoded"},
+  const rule rules[] = {{"no-map", "its tensor map is not one that the driver encoded"},
                         {"begin", "it begins at byte 12 of a row, allowed are multiples of 16"},
                         {"coordinates", "it has 3 coordinates, and its tensor map 2 dimensions"},
                         {"place",
@@ -101,6 +149,48 @@ TEST(TensorMaps, NameTheRuleThatACopyBreaks) {
                          "modulo 128"}};
   for (const rule& broken : rules) {
     const result r = run_program(std::string("tensor_maps.cu --no-trace --schedule fair -- wrong ") + broken.name);
+    EXPECT_TRUE(ended(r, 1, {broken.says})) << broken.name;
+  }
+}
+
+TEST(Arrivals, AreOfCopiesAndStoresToo) {
+  const result r = run_program("arrivals.cu --no-trace --seeds 1");
+  EXPECT_TRUE(ended(r, 0, {"arrivals.cu: clean under 6 schedules"}));
+  const slip slips[] = {{"", "NO_ARRIVAL_OF_COPIES", "and write by an asynchronous copy of block (0,0,0) thread 63 at"},
+                        {"", "OWN_BEFORE_WAIT", "and write by an asynchronous copy of block (0,0,0) thread 63 at"},
+                        {"", "NO_WAIT", "by an asynchronous copy of block (0,0,0) thread "},
+                        {"", "NO_EXPECTATION", "race: "}};
+  for (const slip& s : slips) {
+    const result slipped = run_program(std::string("arrivals.cu --no-trace --schedule fair -D ") + s.macro);
+    EXPECT_TRUE(ended(slipped, 1, {s.says})) << s.macro;
+  }
+}
+
+TEST(Im2cols, NameTheRuleThatARequestBreaks) {
+  const rule rules[] = {{"rank", "tensorRank: 2, allowed are 3 to 5"},
+                        {"lower", "pixelBoxLowerCorner[1]: -129, allowed are -128 to 127 in this rank"},
+                        {"upper", "pixelBoxUpperCorner[0]: 128, allowed are -128 to 127 in this rank"},
+                        {"deep", "pixelBoxLowerCorner[2]: -17, allowed are -16 to 15 in this rank"},
+                        {"empty", "pixelBoxUpperCorner[1]: -5, the box is empty"},
+                        {"channels", "channelsPerPixel: 257, allowed are 1 to 256"},
+                        {"piece", "channelsPerPixel: a row of 24 bytes, allowed are multiples of 16"},
+                        {"pixels", "pixelsPerColumn: 1025, allowed are 1 to 1024"},
+                        {"step", "elementStrides[2]: 9, allowed are 1 to 8"},
+                        {"slices", "pixelBoxUpperCorner[0]: -16, the box is empty"},
+                        {"span", "channelsPerPixel: a row of 64 bytes, and the swizzle's span is 32"},
+                        {"null", "an array of dimensions is a null pointer"}};
+  for (const rule& broken : rules) {
+    const result r = run_program(std::string("im2col.cu --no-trace --schedule fair -- broken ") + broken.name);
+    EXPECT_TRUE(ended(r, 1, {"error_return: cuTensorMapEncodeIm2col at im2col.cu:", broken.says})) << broken.name;
+  }
+}
+
+TEST(Im2cols, NameTheRuleThatACopyBreaks) {
+  const rule rules[] = {{"tiled", "it is tiled, and its tensor map is of im2col"},
+                        {"base", "the filter's base is 6 in dimension 1, outside of the box: 0 to 5"},
+                        {"offset", "an offset is 256, allowed are 0 to 255"}};
+  for (const rule& broken : rules) {
+    const result r = run_program(std::string("im2col.cu --no-trace --schedule fair -- wrong ") + broken.name);
     EXPECT_TRUE(ended(r, 1, {broken.says})) << broken.name;
   }
 }

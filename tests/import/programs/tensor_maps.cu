@@ -1,32 +1,9 @@
 // Bulk copies of boxes of tensors: every result is compared with plain loops over the same numbers.
-#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 #include <cuda/barrier>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <vector>
-
-constexpr int k_threads = 64;
-
-__device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
-
-__device__ void init_barrier(uint64_t* barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-__device__ void wait_for(uint64_t* barrier, int parity) {
-#ifndef NO_WAIT
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(
-                   shared_address(barrier)),
-               "r"(parity)
-               : "memory");
-#endif
-}
+#include "tensor_copies.cuh"
 
 struct place {
   int at[5];
@@ -84,10 +61,18 @@ struct shape {
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
   std::vector<cuuint32_t> steps = {1, 1, 1, 1, 1};
+  // Not none: dimension 0 is of slices of 16 or 32 bytes of channels, and the last but one counts a pixel's slices.
+  CUtensorMapInterleave interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
 
   int rank() const { return static_cast<int>(size.size()); }
+  int unit() const { return interleave == CU_TENSOR_MAP_INTERLEAVE_NONE ? bytes : 16 * interleave; }
+  int step(int dimension) const { return dimension > 0 || interleave != 0 ? steps[dimension] : 1; }
+  int count(int dimension) const {  // how many a copy brings
+    if (interleave != 0 && dimension == rank() - 2) return 1;
+    return (box[dimension] + step(dimension) - 1) / step(dimension);
+  }
   cuuint64_t pitch(int dimension) const {  // bytes
-    cuuint64_t p = bytes;
+    cuuint64_t p = unit();
     for (int i = 0; i < dimension; ++i) p *= size[i];
     return p;
   }
@@ -95,9 +80,8 @@ struct shape {
     CUtensorMap m;
     cuuint64_t strides[5];
     for (int i = 1; i < rank(); ++i) strides[i - 1] = pitch(i);
-    if (cuTensorMapEncodeTiled(&m, type, rank(), data, size.data(), strides, box.data(), steps.data(),
-                               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                               fill) != CUDA_SUCCESS)
+    if (cuTensorMapEncodeTiled(&m, type, rank(), data, size.data(), strides, box.data(), steps.data(), interleave,
+                               swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, fill) != CUDA_SUCCESS)
       std::exit(4);
     return m;
   }
@@ -106,41 +90,30 @@ struct shape {
 // The bytes of a box as the tile has them, by the definitions of the driver API and the PTX ISA.
 std::vector<unsigned char> expected(const shape& t, const std::vector<unsigned char>& data, const place& p,
                                     uint64_t outside) {
-  const int inner = t.box[0] * t.bytes, span = 16 << t.swizzle, pitch = t.swizzle == 0 ? inner : span;
+  const int inner = t.count(0) * t.unit(), span = 16 << t.swizzle;
+  const int pitch = t.swizzle == 0 || t.interleave != 0 ? inner : span;
   std::vector<unsigned char> tile;
-  int count[5] = {1, 1, 1, 1, 1}, rows = 1;
-  for (int i = 1; i < t.rank(); ++i) rows *= count[i] = (t.box[i] + t.steps[i] - 1) / t.steps[i];
+  int rows = 1;
+  for (int i = 1; i < t.rank(); ++i) rows *= t.count(i);
   tile.assign(rows * pitch, 0xee);
   for (int row = 0; row < rows; ++row)
-    for (int x = 0; x < static_cast<int>(t.box[0]); ++x) {
-      long long at = p.at[0] + x, byte = at * t.bytes, rest = row;
+    for (int x = 0; x < t.count(0); ++x) {
+      long long at = p.at[0] + x * t.step(0), byte = at * t.unit(), rest = row;
       bool inside = at >= 0 && at < static_cast<long long>(t.size[0]);
       for (int i = 1; i < t.rank(); ++i) {
-        at = p.at[i] + rest % count[i] * t.steps[i];
-        rest /= count[i];
+        at = p.at[i] + rest % t.count(i) * t.step(i);
+        rest /= t.count(i);
         inside = inside && at >= 0 && at < static_cast<long long>(t.size[i]);
         byte += at * static_cast<long long>(t.pitch(i));
       }
-      int offset = row * pitch + x * t.bytes;
-      if (t.swizzle != 0) offset ^= offset / 128 % (span / 16) * 16;
-      std::memcpy(&tile[offset], inside ? static_cast<const void*>(&data[byte]) : &outside, t.bytes);
+      for (int part = 0; part < t.unit(); part += t.bytes) {
+        int offset = row * pitch + x * t.unit() + part;
+        if (t.swizzle != 0) offset ^= offset / 128 % (span / 16) * 16;
+        std::memcpy(&tile[offset], inside ? static_cast<const void*>(&data[byte + part]) : &outside, t.bytes);
+      }
     }
   return tile;
 }
-
-struct device_bytes {
-  unsigned char* p = nullptr;
-  explicit device_bytes(const std::vector<unsigned char>& h) {
-    cudaMalloc(&p, h.size());
-    cudaMemcpy(p, h.data(), h.size(), cudaMemcpyHostToDevice);
-  }
-  ~device_bytes() { cudaFree(p); }
-  std::vector<unsigned char> host(size_t bytes) const {
-    std::vector<unsigned char> h(bytes);
-    cudaMemcpy(h.data(), p, bytes, cudaMemcpyDeviceToHost);
-    return h;
-  }
-};
 
 std::vector<unsigned char> numbers(const shape& t) {
   std::vector<unsigned char> data(t.pitch(t.rank()));
@@ -152,8 +125,8 @@ bool fetches(const shape& t, const place& p, uint64_t outside = 0, std::vector<u
              std::vector<unsigned char> as = {}) {
   if (data.empty()) data = numbers(t);
   const std::vector<unsigned char> right = expected(t, as.empty() ? data : as, p, outside);
-  unsigned bytes = t.box[0] * t.bytes;
-  for (int i = 1; i < t.rank(); ++i) bytes *= (t.box[i] + t.steps[i] - 1) / t.steps[i];
+  unsigned bytes = t.unit();
+  for (int i = 0; i < t.rank(); ++i) bytes *= t.count(i);
   const device_bytes in(data), out(std::vector<unsigned char>(right.size()));
   fetch<<<1, k_threads, right.size()>>>(t.map(in.p), t.rank(), p, bytes, right.size(), out.p);
   const std::vector<unsigned char> got = out.host(right.size());
@@ -207,6 +180,31 @@ bool steps() {
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
                   {2, 2, 3}},
                  {{4, 1, 0}});
+}
+
+// Layouts NC/8DHWC8 and their like.
+bool interleaved() {
+  const auto of = [](int rank, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle) {
+    const bool is_half = rank == 4;
+    shape t = {is_half ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32, is_half ? 2 : 4};
+    const cuuint64_t size[5] = {9, 6, 5, 4, 3};
+    const cuuint32_t box[5] = {8, 3, 4, 2, 2};
+    t.size.assign(size, size + rank);
+    t.box.assign(box, box + rank);
+    t.swizzle = swizzle;
+    t.interleave = interleave;
+    return t;
+  };
+  for (int rank = 3; rank <= 5; ++rank) {
+    for (const auto swizzle :
+         {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B})
+      if (!fetches(of(rank, CU_TENSOR_MAP_INTERLEAVE_16B, swizzle), {{3, 1, 1, 1, 1}})) return false;
+    shape wide = of(rank, CU_TENSOR_MAP_INTERLEAVE_32B, CU_TENSOR_MAP_SWIZZLE_32B);
+    if (!fetches(wide, {{-1, 2, 1, 0, 1}})) return false;
+    wide.steps = {2, 2, 3, 1, 1};
+    if (!fetches(wide, {{1, 0, 1, 0, 0}})) return false;
+  }
+  return true;
 }
 
 // What a load makes of reals that the type has not.
@@ -447,7 +445,12 @@ bool broken(const char* rule) {
   if (is("row")) t.box[0] = 6;
   if (is("step")) t.steps[2] = 9;
   if (is("span")) t.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
-  if (is("interleave")) interleave = 1;
+  if (is("interleave")) interleave = 3;
+  if (is("slices")) interleave = 1, rank = 2;
+  if (is("slice") || is("aligned") || is("strided")) interleave = 2;
+  if (is("aligned") || is("strided")) t.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
+  if (is("aligned")) offset = 16;
+  if (is("strided")) strides[0] = 144;
   if (is("nan")) t.type = CU_TENSOR_MAP_DATA_TYPE_INT32, t.fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
   CUtensorMap* const map = is("map") ? reinterpret_cast<CUtensorMap*>(reinterpret_cast<char*>(&m) + 32) : &m;
   const CUresult r = cuTensorMapEncodeTiled(map, t.type, rank, d + offset, t.size.data(), strides, t.box.data(),
@@ -482,10 +485,24 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     bool (*is_right)();
-  } modes[] = {{"box", box},         {"dimensions", dimensions}, {"swizzles", swizzles},   {"gaps", gaps},
-               {"outside", outside}, {"steps", steps},           {"types", types},         {"store", store},
-               {"add", add},         {"reductions", reductions}, {"multicast", multicast}, {"libcu", libcu}};
-  for (const auto& mode : modes)
-    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return !mode.is_right();
-  return 3;
+  } modes[] = {{"box", box},
+               {"dimensions", dimensions},
+               {"swizzles", swizzles},
+               {"gaps", gaps},
+               {"outside", outside},
+               {"steps", steps},
+               {"types", types},
+               {"store", store},
+               {"add", add},
+               {"reductions", reductions},
+               {"multicast", multicast},
+               {"libcu", libcu},
+               {"interleaved", interleaved}};
+  int wrong = 0, judged = 0;
+  for (const auto& mode : modes) {
+    if (argc > 1 && std::strcmp(argv[1], mode.name) != 0) continue;
+    ++judged;
+    if (!mode.is_right()) std::printf("%s is wrong\n", mode.name), ++wrong;
+  }
+  return judged == 0 ? 3 : wrong;
 }

@@ -1,0 +1,179 @@
+// Arrivals at mbarriers by copies and stores, threads that leave a barrier, votes at block barriers, numbers of 8 bits.
+#include "tensor_copies.cuh"
+
+__device__ void copy_16(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+}
+
+// Every thread copies four numbers, and reads those of another thread when all copies have arrived.
+template <bool Counts>
+__global__ void copies(const int* from, int* to) {
+  __shared__ alignas(16) int s[4 * k_threads];
+  __shared__ uint64_t full;
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&full)), "r"(k_threads) : "memory");
+  __syncthreads();
+  copy_16(s + 4 * threadIdx.x, from + 4 * threadIdx.x);
+#ifndef NO_ARRIVAL_OF_COPIES
+  if (Counts)
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&full)) : "memory");
+  else
+    asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(shared_address(&full)) : "memory");
+#endif
+#ifdef OWN_BEFORE_WAIT
+  to[threadIdx.x] = s[4 * threadIdx.x];
+#endif
+  bool arrives = !Counts;
+#ifdef NO_ARRIVAL_OF_COPIES
+  arrives = true;
+#endif
+  if (arrives) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&full)) : "memory");
+  wait_for(&full, 0);
+  for (int i = 0; i < 4; ++i) to[4 * threadIdx.x + i] = s[4 * (threadIdx.x ^ 1) + i];
+}
+
+bool copies_arrive(bool counts) {
+  std::vector<unsigned char> data(16 * k_threads);
+  for (int i = 0; i < 4 * k_threads; ++i) reinterpret_cast<int*>(data.data())[i] = 7 * i;
+  const device_bytes in(data), out(std::vector<unsigned char>(data.size()));
+  if (counts)
+    copies<true><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
+  else
+    copies<false><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
+  const auto got = out.host(data.size());
+  for (int i = 0; i < 4 * k_threads; ++i)
+    if (reinterpret_cast<const int*>(got.data())[i] != 7 * (i ^ 4)) return false;
+  return true;
+}
+
+// Each block sends a pair of numbers to the other one, whose barrier expects eight bytes.
+__global__ void send(int* out) {
+  __shared__ alignas(16) int s[2];
+  __shared__ uint64_t full;
+  uint32_t rank, there, barrier_there;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  if (threadIdx.x == 0) {
+    init_barrier(&full);
+#ifndef NO_EXPECTATION
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 8;" ::"r"(shared_address(&full)) : "memory");
+#endif
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&full)) : "memory");
+  }
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+  if (threadIdx.x == 0) {
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(s)), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier_there) : "r"(shared_address(&full)), "r"(rank ^ 1));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(there),
+                 "r"(10 * rank + 1), "r"(10 * rank + 2), "r"(barrier_there)
+                 : "memory");
+  }
+  wait_for(&full, 0);
+  if (threadIdx.x < 2) out[2 * rank + threadIdx.x] = s[threadIdx.x];
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+bool sends() {
+  const device_bytes out(std::vector<unsigned char>(16));
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 2;
+  config.blockDim = k_threads;
+  cudaLaunchAttribute cluster[1];
+  cluster[0].id = cudaLaunchAttributeClusterDimension;
+  cluster[0].val.clusterDim.x = 2;
+  cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
+  config.attrs = cluster;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, send, reinterpret_cast<int*>(out.p));
+  const auto got = out.host(16);
+  const int right[4] = {11, 12, 1, 2};
+  return std::memcmp(got.data(), right, sizeof right) == 0;
+}
+
+// One thread fewer takes part in each turn; a copy of no thread's completes 16 bytes that the last turn expects.
+__global__ void leave(int* out) {
+  __shared__ int s[k_threads];
+  __shared__ uint64_t turn;
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&turn)), "r"(k_threads) : "memory");
+  __syncthreads();
+  s[threadIdx.x] = 1;
+  if (threadIdx.x != 0) {
+    asm volatile("mbarrier.arrive_drop.shared::cta.b64 _, [%0];" ::"r"(shared_address(&turn)) : "memory");
+    return;
+  }
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&turn)) : "memory");
+  wait_for(&turn, 0);
+  for (int i = 1; i < k_threads; ++i) s[0] += s[i];
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 16;" ::"r"(shared_address(&turn)) : "memory");
+  asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], 16;" ::"r"(shared_address(&turn)) : "memory");
+  wait_for(&turn, 1);
+  *out = s[0];
+}
+
+bool leaves() {
+  const device_bytes out(std::vector<unsigned char>(4));
+  leave<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
+  return *reinterpret_cast<const int*>(out.host(4).data()) == k_threads;
+}
+
+__global__ void vote(int* out) {
+  int count, any, all;
+  asm volatile(
+      "{ .reg .pred p, q; setp.lt.u32 p, %3, 5; barrier.cta.red.popc.aligned.u32 %0, 0, p;\n"
+      "barrier.cta.red.or.aligned.pred q, 0, p; selp.s32 %1, 1, 0, q;\n"
+      "bar.red.and.pred q, 0, p; selp.s32 %2, 1, 0, q; }"
+      : "=r"(count), "=r"(any), "=r"(all)
+      : "r"(threadIdx.x));
+  if (threadIdx.x == 0) *out = 100 * count + 10 * any + all;
+}
+
+bool votes() {
+  const device_bytes out(std::vector<unsigned char>(4));
+  vote<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
+  return *reinterpret_cast<const int*>(out.host(4).data()) == 510;
+}
+
+__global__ void narrow(const float* from, unsigned* to) {
+  const float high = from[2 * threadIdx.x + 1], low = from[2 * threadIdx.x];
+  unsigned short a, b, c;
+  unsigned back, cut, halves;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(a) : "f"(high), "f"(low));
+  asm("cvt.rn.satfinite.relu.e5m2x2.f32 %0, %1, %2;" : "=h"(b) : "f"(high), "f"(low));
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(back) : "h"(a));
+  asm("cvt.rn.relu.f16x2.e4m3x2 %0, %1;" : "=r"(cut) : "h"(a));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(high), "f"(low));
+  asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(c) : "r"(halves));
+  unsigned* const out = to + 5 * threadIdx.x;
+  out[0] = a, out[1] = b, out[2] = back, out[3] = cut, out[4] = c;
+}
+
+bool narrows() {
+  const float pairs[] = {1.0f, -2.5f, 1000.0f, 0.001953125f, -0.0625f, 464.0f};
+  const unsigned right[] = {0xc238, 0x003c, 0xc1003c00, 0x00003c00, 0xc238,
+                            0x017e, 0x1864, 0x18005f00, 0x18005f00, 0x017e,   // 448 is the largest number
+                            0x7e98, 0x5f00, 0x5f00ac00, 0x5f000000, 0x7e98};  // 464 is a tie
+  const auto* p = reinterpret_cast<const unsigned char*>(pairs);
+  const device_bytes in(std::vector<unsigned char>(p, p + sizeof pairs)), out(std::vector<unsigned char>(sizeof right));
+  narrow<<<1, 3>>>(reinterpret_cast<const float*>(in.p), reinterpret_cast<unsigned*>(out.p));
+  const auto got = out.host(sizeof right);
+  bool is_right = true;
+  for (int i = 0; i < 15; ++i)
+    if (const unsigned x = reinterpret_cast<const unsigned*>(got.data())[i]; x != right[i])
+      std::printf("number %d is %#x, right is %#x\n", i, x, right[i]), is_right = false;
+  return is_right;
+}
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    bool is_right;
+  } results[] = {{"copies", copies_arrive(false) && copies_arrive(true)},
+                 {"sends", sends()},
+                 {"leaves", leaves()},
+                 {"votes", votes()},
+                 {"narrows", narrows()}};
+  int wrong = 0;
+  for (const auto& r : results)
+    if (!r.is_right) std::printf("%s is wrong\n", r.name), ++wrong;
+  return wrong;
+}

@@ -1,0 +1,42 @@
+// What programs with bulk copies of tensors share.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+constexpr int k_threads = 64;
+
+__device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+__device__ void init_barrier(uint64_t* barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)));
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ void wait_for(uint64_t* barrier, int parity) {
+#ifndef NO_WAIT
+  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra W; }" ::"r"(
+                   shared_address(barrier)),
+               "r"(parity)
+               : "memory");
+#endif
+}
+
+struct device_bytes {
+  unsigned char* p = nullptr;
+  explicit device_bytes(const std::vector<unsigned char>& h) {
+    cudaMalloc(&p, h.size());
+    cudaMemcpy(p, h.data(), h.size(), cudaMemcpyHostToDevice);
+  }
+  ~device_bytes() { cudaFree(p); }
+  std::vector<unsigned char> host(size_t bytes) const {
+    std::vector<unsigned char> h(bytes);
+    cudaMemcpy(h.data(), p, bytes, cudaMemcpyDeviceToHost);
+    return h;
+  }
+};
