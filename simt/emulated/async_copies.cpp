@@ -345,6 +345,11 @@ unsigned mbarrier::parity(call_site site) {
   return use(this, site, SIMT_PC).phase & 1;
 }
 
+unsigned arrival_parity(const mbarrier* m, const call_site& site) {
+  current->site = site;
+  return phase_of(m).phase & 1;
+}
+
 void mbarrier::wait(unsigned parity, call_site site) {
   thread& self = *current;
   phase_state* s = &use(this, site, SIMT_PC);

@@ -14,6 +14,11 @@ enum class tensor_reduction : uint8_t;
 
 inline namespace emu {
 
+class mbarrier;
+
+// Returns the parity of the phase for which the caller's next arrival counts. It is no choice, as the phase is none.
+unsigned arrival_parity(const mbarrier* m, const call_site& site);
+
 // Kinds of choice edges, and of gaps in what the detector sees.
 enum class choice : uint8_t {
   atomic,          // an atomic: its result, or the order of updates, may matter

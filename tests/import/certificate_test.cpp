@@ -12,10 +12,11 @@ using result = command_result;
 
 // A run of a kernel of 64 threads on 128 words.
 result said(const std::string& kernel, const std::string& host = "") {
-  const source_file source("#include <ctime>\n#include <thread>\n#define NOW() clock()\n__global__ void k(int* x) { " +
-                           kernel + " }\nint main() {\n  int* x;\n" +
-                           "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
-                           "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
+  const source_file source(
+      "#include <cuda/atomic>\n#include <cuda/barrier>\n#include <ctime>\n#include <thread>\n#include "
+      "<utility>\n#define NOW() clock()\n__global__ void k(int* x) { " +
+      kernel + " }\nint main() {\n  int* x;\n" + "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
+      "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
   return run_program("--schedule fair --no-trace " + source.path());
 }
 
@@ -60,6 +61,33 @@ TEST(Certificate, ProvesNothingOfNumbersThatDependOnTheSchedule) {
   for (const std::string name : {"smid", "warpid"})
     depends("unsigned n; asm volatile(\"mov.u32 %0, %%" + name + ";\" : \"=r\"(n)); x[threadIdx.x] = n;",
             "the number of an SM or of a warp on it");
+}
+
+// Atomics and barriers of libcu++ are those of CUDA.
+TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
+  const std::string of_int = "cuda::atomic_ref<int> r(*x); const int t = threadIdx.x; ";
+  const std::string relaxed = ", cuda::memory_order_relaxed); ";
+  const std::string barrier =
+      "__shared__ cuda::barrier<cuda::thread_scope_block> b; __shared__ int s[64]; "
+      "if (threadIdx.x == 0) init(&b, 64); __syncthreads(); s[threadIdx.x] = threadIdx.x; ";
+  for (const std::string& kernel :
+       {of_int + "r.fetch_add(t" + relaxed + "r.fetch_sub(3" + relaxed, of_int + "r.fetch_min(-t" + relaxed,
+        of_int + "r.fetch_or(1 << t % 31" + relaxed,
+        barrier + "b.arrive_and_wait(); x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + "auto k = b.arrive(); b.wait(std::move(k)); x[threadIdx.x] = s[63 - threadIdx.x];"}) {
+    const result r = said(kernel);
+    EXPECT_TRUE(r.has("every schedule: proven for this input")) << kernel << r.output;
+  }
+  const auto depends = [](const std::string& kernel, const std::string& what) {
+    const result r = said(kernel);
+    EXPECT_TRUE(r.has("it may depend on " + what)) << kernel << r.output;
+  };
+  depends(of_int + "r.fetch_add(t" + relaxed + "r.fetch_min(-t" + relaxed,
+          "an atomic whose result or order may matter");
+  depends(of_int + "x[1 + t] = r.fetch_add(1" + relaxed, "an atomic whose result or order may matter");
+  depends(of_int + "r.fetch_add(1);", "a fence that acquires what an atomic has read");
+  depends(barrier + "auto k = b.arrive(); int n = 0; while (!b.try_wait(std::move(k))) ++n; x[threadIdx.x] = n;",
+          "a question for a barrier's phase");
 }
 
 // What the host does at a time of its own denies the proof; the same after a wait does not.
