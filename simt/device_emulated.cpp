@@ -3,8 +3,10 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "abi/candidate.h"
+#include "simt/emulated_counts.hpp"
 #include "simt/emulated_memory.hpp"
 #include "simt/emulation.hpp"
 
@@ -17,6 +19,18 @@ std::string& error_text() {
 
 const char* describe() { return "emulated device (simt on the host)"; }
 const char* last_error() { return error_text().c_str(); }
+
+// At the end of a schedule's token: the stream also reports what is counted, by the kind "counts".
+constexpr std::string_view k_counts = " counts";
+
+std::string text_of(const simt::launch_counts& c) {
+  std::string text = "barriers=" + std::to_string(c.barriers);
+#ifdef SIMT_FLAVOUR_RACE
+  text += " wavefronts=" + std::to_string(c.wavefronts) +
+          " bank_conflicts=" + std::to_string(c.wavefronts - c.least_wavefronts);
+#endif
+  return text;
+}
 
 // Runs `body`; an exception becomes last_error() and `failed`.
 template <class Result, class Body>
@@ -54,19 +68,29 @@ int copy_out(void* destination, const void* source, size_t bytes) {
 void* stream_create(const warpcheck_stream_options* options) {
   return guarded(static_cast<void*>(nullptr), [&]() -> void* {
     auto stream = std::make_unique<simt::emulation>();
-    if (options->schedule) stream->schedule = simt::schedule::parse(options->schedule);
+    std::string_view schedule = options->schedule ? options->schedule : "fair";
+    const size_t end = schedule.rfind(k_counts);
+    const bool counts = end != std::string_view::npos;
+    schedule = schedule.substr(0, end);
+    stream->schedule = simt::schedule::parse(schedule);
+    if (counts) simt::count_launches(stream.get());
     if (options->resident_blocks > 0) stream->resident_blocks = static_cast<unsigned>(options->resident_blocks);
     if (options->sm_count > 0) stream->sm_count = static_cast<unsigned>(options->sm_count);
     if (options->shared_fill) stream->shared_pattern = options->shared_fill;
     return stream.release();
   });
 }
-void stream_destroy(void* stream) { delete static_cast<simt::emulation*>(stream); }
+void stream_destroy(void* stream) {
+  const auto* const emulation = static_cast<simt::emulation*>(stream);
+  if (simt::counts_launches(*emulation)) simt::count_launches(nullptr);
+  delete emulation;
+}
 
 int stream_synchronize(void* stream, warpcheck_finding_fn report, void* user) {
   auto& emulation = *static_cast<simt::emulation*>(stream);
   for (const simt::finding& f : emulation.findings) report(user, f.kind.c_str(), f.text.c_str());
   if (emulation.has_one_outcome()) report(user, "every schedule", "");
+  if (simt::counts_launches(emulation)) report(user, "counts", text_of(simt::take_launch_counts()).c_str());
   emulation.clear();
   return 0;
 }

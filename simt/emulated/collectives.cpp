@@ -17,6 +17,7 @@ bool same_line(const call_site& a, const call_site& b) {
 
 void release_barrier(block_state& b) {
   b.arrived = 0;
+  if (device.counting != nullptr) ++device.counting->barriers;
   b.last_any = b.any;
   b.last_all = b.all;
   b.last_count = b.count;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "simt/emulated/bank_counts.hpp"
 #include "simt/emulated/cell_checks.hpp"
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/explore.hpp"
@@ -203,7 +204,10 @@ inline void access(const void* p, size_t bytes, const void* pc) {
   const auto size = static_cast<uint8_t>(bytes < 255 ? bytes : 255);
   const bool may_copy = Kind == access_kind::read && current->written == size;
   if (device.step_at_access && !may_copy) access_point();
-  check<Kind>(reinterpret_cast<uintptr_t>(p) - shadow.base, bytes, access_from(pc), may_copy);
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  check<Kind>(offset, bytes, access_from(pc), may_copy);
+  if (device.counting != nullptr && offset < k_arenas_bytes)
+    count_bank_access(*current, offset, bytes, code_offset(pc));
   current->written = Kind == access_kind::write ? size : 0;
   if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
@@ -341,6 +345,7 @@ void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomi
 void hb_thread_exits(thread& t) {
   if (has_open_races) settle_open_races_of(t.id);
   block_state& b = *t.home;
+  if (device.counting != nullptr && b.alive == 0) count_banks_of_block(b, *device.counting);
   for (auto at = b.foreign.begin(); at != b.foreign.end();)
     at = ordered({at->first, at->second.clock, 0}, t) ? b.foreign.erase(at) : std::next(at);
   if (b.alive > 0 || b.foreign.empty() || !device.stream->detect) return;

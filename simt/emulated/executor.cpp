@@ -231,6 +231,7 @@ std::string broken_cooperative_limit(const launch_config& config, unsigned sm_co
 void begin_launch(const launch_config& config, emulation& stream, void (*run_thread)(void*), void* arguments) {
   if (device.stream != &stream || stream.launches == 0) hb_stream_settles();
   device.stream = &stream;
+  device.counting = device.counted == &stream ? &device.counts : nullptr;
   device.grid = config.grid;
   device.block = config.block;
   device.dynamic_bytes = config.smem_bytes;
@@ -367,6 +368,10 @@ void run_grid(const launch_config& config, void (*run_thread)(void*), void* argu
   const std::lock_guard<std::mutex> guard(launch_lock);
   run_locked(config, run_thread, arguments);
 }
+
+void count_launches(const emulation* stream) { device.counted = stream; }
+bool counts_launches(const emulation& stream) { return device.counted == &stream; }
+launch_counts take_launch_counts() { return std::exchange(device.counts, {}); }
 
 emulation& default_emulation() {
   static thread_local emulation instance;

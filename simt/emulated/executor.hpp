@@ -21,6 +21,7 @@
 #include "simt/emulated/fiber.hpp"
 #include "simt/emulated/launch.hpp"
 #include "simt/emulated/vector_clock.hpp"
+#include "simt/emulated_counts.hpp"
 #include "simt/emulation.hpp"
 #include "simt/tensor_step.hpp"
 
@@ -365,8 +366,11 @@ struct executor {
   bool leaves_warp = false;     // greedy: after the next turn of spinning another warp runs
   uint32_t spin_successor = 0;  // greedy: who ran after the last turn of spinning that went to the next thread
   uint64_t last_step = 0, idle_yields = 0;
-  const void* awaited = nullptr;  // the word that the last thread of a livelock asked in vain
-  uint64_t accesses = 0;          // of this launch, checked
+  const void* awaited = nullptr;       // the word that the last thread of a livelock asked in vain
+  uint64_t accesses = 0;               // of this launch, checked
+  const emulation* counted = nullptr;  // the stream whose launches are counted
+  launch_counts counts;
+  launch_counts* counting = nullptr;  // of this launch; nullptr: it is not counted
   random_stream random;
   std::vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
   thread_set runnable_ranks;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "simt/emulated/bank_counts.hpp"
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/packed_cells.hpp"
@@ -242,6 +243,7 @@ void hb_thread_starts(thread& t) {
 }
 
 void hb_block_barrier(block_state& b) {
+  if (device.counting != nullptr) count_banks_of_block(b, *device.counting);
   uint32_t latest = 0;
   for (uint32_t i = 0; i < device.threads; ++i) latest = std::max(latest, b.threads[i].clock);
   b.base = latest + 1;
@@ -255,6 +257,7 @@ void hb_block_barrier(block_state& b) {
 }
 
 void hb_warp_sync(block_state& b, unsigned warp_number, uint32_t lanes) {
+  if (device.counting != nullptr) count_banks_of_warp(b, warp_number, *device.counting);
   warp_state& w = b.warps[warp_number];
   thread* warp = &b.threads[warp_number * k_lanes];
   uint32_t latest = 0;

@@ -23,6 +23,7 @@ void wake(thread& t, const named_barrier_state& n) {
 void complete(named_barrier_state& n, block_state& b) {
   n.arrived = n.threads = 0;
   ++n.phase;
+  if (device.counting != nullptr) ++device.counting->barriers;
   hb_phase_completes(n.known);
   for (uint32_t w = 0; w < device.warps; ++w) n.threads += static_cast<unsigned>(__builtin_popcount(n.come[w]));
   for (uint32_t i = 0; i < device.threads; ++i)

@@ -24,6 +24,7 @@ void complete(wide_barrier& w) {
   hb_wide_completes(w, first, count);
   explore_meet(first, count);
   ++w.phase;
+  if (device.counting != nullptr) ++device.counting->barriers;
   w.arrived = 0;
   for (uint32_t slot = first; slot < first + count; ++slot) {
     block_state& b = *device.blocks[slot];
