@@ -32,7 +32,7 @@ class distant_turns {
  public:
   // Slots have room for `least` bytes of each kind.
   distant_turns(const description& d, const bench_row& row, const distant_kernel& k, int slots, const traffic& least)
-      : device_{*k.api, engine::dl_device(*k.op), k.stream, host_timing(*k.api, slots)} {
+      : device_{*k.api, engine::dl_device(*k.op), k.stream, host_timing(*k.api, slots), k.limit} {
     device_.timing.allocate = [allocate = device_.timing.allocate, least](size_t in, size_t out) {
       return allocate(std::max(in, least.in), std::max(out, least.out));
     };

@@ -15,6 +15,7 @@ struct distant_kernel {
   const engine::listed_operator* op;
   const warpcheck_device_api* api;
   void* stream;
+  call_limit* limit;
 };
 
 // The operator of ours whose time by the device's clock is known to this process.

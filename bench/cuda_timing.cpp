@@ -9,6 +9,7 @@
 #include "bench/device_lock.hpp"
 #include "bench/device_timing.hpp"
 #include "bench/limits.hpp"
+#include "bench/memory_floor.hpp"
 #include "bench/own_runs.hpp"
 #include "bench/product_limits.hpp"
 #include "properties/engine/cases/description.hpp"
@@ -16,14 +17,16 @@
 namespace warpcheck::bench {
 namespace {
 
-// The slots are more than four times the L2 cache, so at least three quarters of the bytes that one round of them reads
-// come from memory, at most at the rate of its clock: two transfers a cycle.
-double read_floor_us(size_t bytes) {
+// All bytes that pass between the memory and the cache do so at most at the rate of the memory's clock: two transfers a
+// cycle. There are at least two slots, which hold at least `flush_bytes`.
+double memory_floor_us(const traffic& t, size_t l2_bytes, size_t flush_bytes) {
   int khz = 0, bits = 0;
   check(cudaDeviceGetAttribute(&khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
   check(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, 0), "cudaDeviceGetAttribute");
   const double bytes_of_us = 2.0 * khz * 1e-3 * bits / 8;
-  return bytes_of_us > 0 ? 0.75 * static_cast<double>(bytes) / bytes_of_us : 0;
+  const size_t slot_bytes = std::max(2 * (t.in + t.out), flush_bytes);
+  const double bytes = least_bytes(t, slot_bytes, l2_bytes, k_cuda_repeats / k_turns_of_run);
+  return bytes_of_us > 0 ? bytes / bytes_of_us : 0;
 }
 
 std::string bus_id() {
@@ -95,7 +98,7 @@ device_timing cuda_timing(void* given) {
   device_timing timing;
   timing.flush_bytes = flush_bytes;
   timing.allocate = [=](size_t input_bytes, size_t output_bytes) {
-    const auto ring = std::make_shared<buffer_ring>(input_bytes, output_bytes, flush_bytes);
+    const auto ring = std::make_shared<buffer_ring>(input_bytes, output_bytes, flush_bytes, k_cuda_calls_of_turn);
     return slots{ring->slots(),
                  static_cast<char*>(ring->input(0)),
                  static_cast<char*>(ring->output(0)),
@@ -116,7 +119,7 @@ device_timing cuda_timing(void* given) {
   };
   timing.read_lines = read_lines;
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
-  timing.floor_us = [](const traffic& t) { return read_floor_us(t.in); };
+  timing.floor_us = [=](const traffic& t) { return memory_floor_us(t, static_cast<size_t>(l2_bytes), flush_bytes); };
   timing.yield = [=] { return yield_gpu(stream); };
   timing.reset = [=] { reset_cache_policy(stream); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by copies() and bytes

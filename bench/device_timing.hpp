@@ -20,7 +20,7 @@ struct product_work;
 namespace warpcheck::bench {
 
 // Memory for the inputs and the outputs of `count` calls, so much that a call finds none of the last call's data in a
-// cache. Execution i uses slot i % count.
+// cache, and if possible a slot for each call of a turn. Execution i uses slot i % count.
 struct slots {
   int count = 0;
   char *inputs = nullptr, *outputs = nullptr;
@@ -34,6 +34,7 @@ struct slots {
 // The least number of bytes that a call moves.
 struct traffic {
   size_t in = 0, out = 0;
+  size_t picked = 0;  // of `in`: from inputs that all slots share
   size_t slice = 0;  // bytes of the first input in a slice; 0 if there are no slices
 
   // If much less is written than read, reading is the limit.
@@ -60,6 +61,9 @@ struct own_run {
 
 // Timed executions of each row.
 constexpr int k_cuda_repeats = 105, k_host_repeats = 3;
+// Executions of a turn, with those at its beginning and the judged one. In a turn each finds its outputs without the
+// results of an earlier one if there are as many slots: then no result that was left there can pass for its own.
+constexpr int k_cuda_calls_of_turn = k_warmup_calls + (k_cuda_repeats + k_turns_of_run - 1) / k_turns_of_run + 1;
 
 // Functions throw std::runtime_error if the device fails.
 struct device_timing {
@@ -75,7 +79,7 @@ struct device_timing {
   // Returns the microseconds of each execution; the runs take turns. i continues from call to call.
   std::function<std::vector<std::vector<double>>(const std::vector<timed_run>& runs)> in_turn;
   turn_clock* clock = nullptr;  // of judged runs among those, if it is the device's own
-  // The time below which no call can read its inputs from memory; 0: unknown.
+  // The time below which calls of a turn cannot move their bytes, in the mean (memory_floor.hpp); 0: unknown.
   std::function<double(const traffic&)> floor_us;
   // Waits for all enqueued work and lets other processes time calls until the result is destroyed. Null if the device's
   // times do not depend on other processes' calls.

@@ -52,8 +52,9 @@ std::string judged_turns::problem(double median_us, const traffic& moved, const 
   if (const std::string unseen = excess_.problem(trusted); !unseen.empty()) return unseen;
   const double floor_us = device_.timing.floor_us(moved);
   if (median_us < floor_us)
-    return fmt::format("{:.2f} us is less than the {:.2f} us in which the memory's clock lets the inputs be read",
-                       median_us, floor_us);
+    return fmt::format(
+        "{:.2f} us is less than the {:.2f} us in which the memory can move inputs and outputs at the rate of its clock",
+        median_us, floor_us);
   return "";
 }
 

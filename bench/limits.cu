@@ -174,10 +174,8 @@ std::vector<double> time_turn(turn_clock& clock, const timed_run& of, size_t cou
 }  // namespace
 
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs) {
-  // Untimed executions of a candidate before its timed ones, after which no cache line of another candidate is left to
-  // be written back.
-  constexpr int k_warmup = 8;
-  const int turns = runs.size() > 1 ? 5 : 1;
+  // After the untimed executions no cache line of another candidate is left to be written back.
+  const int turns = runs.size() > 1 ? k_turns_of_run : 1;
   const size_t of_turn = static_cast<size_t>((repeats + turns - 1) / turns);
   std::vector<std::vector<double>> us(runs.size());
   event_clock events(stream, of_turn + 2);
@@ -189,7 +187,7 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
       turn_clock& clock = runs[k].clock ? *runs[k].clock : events;
       if (runs[k].begin) runs[k].begin();
       clock.begin();
-      for (int i = 0; i < k_warmup; ++i) runs[k].run(execution++);
+      for (int i = 0; i < k_warmup_calls; ++i) runs[k].run(execution++);
       const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX;
       const std::vector<double> some = time_turn(clock, runs[k], of_turn + (is_judged ? 1 : 0), judged, &execution);
       us[k].insert(us[k].end(), some.begin(), some.end());
@@ -198,12 +196,15 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
   return us;
 }
 
-buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes)
+buffer_ring::buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes, size_t wanted_slots)
     : input_bytes_(input_bytes), output_bytes_(output_bytes) {
   input_stride_ = (input_bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
   output_stride_ = (output_bytes + k_slot_alignment - 1) / k_slot_alignment * k_slot_alignment;
   const size_t set = std::max<size_t>(1, input_stride_ + output_stride_);
-  slots_ = static_cast<int>(std::max<size_t>(2, flush_bytes / set + 1));
+  size_t free_bytes = 0, all_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+  const size_t fitting_slots = std::min(wanted_slots, free_bytes / 4 / set);
+  slots_ = static_cast<int>(std::max({size_t{2}, flush_bytes / set + 1, fitting_slots}));
   check(cudaMalloc(&input_, input_stride_ * static_cast<size_t>(slots_) + k_slot_alignment), "input buffers");
   check(cudaMalloc(&output_, output_stride_ * static_cast<size_t>(slots_) + k_slot_alignment), "output buffers");
 }

@@ -31,8 +31,9 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
 // Two device areas cut into slots, so that successive executions use memory that is no longer in the L2 cache.
 class buffer_ring {
  public:
-  // Makes slots of `input_bytes` and `output_bytes`, at least two, which together exceed `flush_bytes`.
-  buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes);
+  // Makes slots of `input_bytes` and `output_bytes`, at least two, which together exceed `flush_bytes`; and as many as
+  // wanted, if a quarter of the free memory has room for them.
+  buffer_ring(size_t input_bytes, size_t output_bytes, size_t flush_bytes, size_t wanted_slots = 2);
   ~buffer_ring();
   buffer_ring(const buffer_ring&) = delete;
   buffer_ring& operator=(const buffer_ring&) = delete;

@@ -12,15 +12,13 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "bench/asked_rows.hpp"
 #include "bench/confirmation.hpp"
 #include "bench/judged_turns.hpp"
-#include "bench/peer_times.hpp"
-#include "bench/recorded_turn.hpp"
-#include "bench/statistics.hpp"
-#include "bench/timed_call.hpp"
+#include "bench/measured_rows.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
@@ -36,51 +34,6 @@ using namespace engine;
 
 // The emulated device would take minutes for more elements.
 constexpr int64_t k_emulated_elements = 1 << 18;
-
-constexpr const char* k_ours = "ours";  // our kernel as a peer
-constexpr const char* k_own_clock = "timed by the interpreter of the function, which no other process confirms";
-
-struct peer {
-  std::string name;
-  const listed_operator* op;   // null if it does not offer the operator
-  const bench_device* device;  // the device whose memory the calls use
-};
-
-struct measurement {
-  const bench_row* row = nullptr;
-  std::string name, variant;
-  std::vector<double> times;  // us
-  double us = 0;
-  double gbps = 0;
-  double limit_us = 0;  // 0: the device has none
-  std::string limit_by;
-  std::vector<std::pair<std::string, double>> own;        // the operator's own runs, each with its median in us
-  double of_target = 0;                                   // fraction of the row's target in us; 0: it has none
-  std::vector<std::pair<std::string, double>> peers;      // each with its median in us
-  std::vector<std::pair<std::string, double>> below_bar;  // name, and its fraction
-  std::string peer;                                       // the fastest, or empty
-  double peer_us = 0;
-  ratio to_peer;
-  std::vector<std::pair<std::string, double>> claims;  // of foreign code, each with its median in us
-
-  double fraction() const { return limit_us / us; }
-};
-
-struct program {
-  const operator_bench_options& options;
-  const description& described;
-  std::vector<bench_row> rows;
-  const listed_operator* subject = nullptr;  // the candidate that is measured
-  std::vector<peer> peers = {};              // includes our kernel if that is not the subject
-  foreign_times foreign = {};
-  std::unique_ptr<recorded_turn> turn = {};  // of a subject that times itself
-  std::list<bench_device> devices = {};      // the subject's first, then those of isolated peers, or of our kernel
-  std::vector<measurement> results = {};
-  bool failed = false;
-
-  const bench_device& device() const { return devices.front(); }
-  bool measures_ours() const { return options.candidate == "builtin"; }
-};
 
 void offer_peer(measurement& m, const std::string& name, const std::vector<double>& us) {
   if (us.empty()) return;
@@ -183,12 +136,23 @@ void compare_with_target(measurement& m, const std::vector<own_run>& own) {
   m.of_target = us / m.row->target_us;
 }
 
+// Returns the numbers of a text "barriers=4 wavefronts=8".
+std::vector<std::pair<std::string, int64_t>> counts_in(const std::string& text) {
+  std::vector<std::pair<std::string, int64_t>> all;
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (const size_t is = word.find('='); is != std::string::npos)
+      all.emplace_back(word.substr(0, is), std::stoll(word.substr(is + 1)));
+  return all;
+}
+
 measurement measure(program& p, const bench_row& row) {
   const calls_of_row calls(p, row);
   const traffic moved = traffic_of(p.described, row);
   measurement result;
   result.row = &row;
   result.name = name_of(p.described, row);
+  if (p.counting) result.counts = counts_in(timed_call(p.described, row, *p.counting).count(*p.counted));
   calls.on(p.device()).verify(*p.subject);
   const row_runs runs(p, row, calls, moved);
   const std::vector<std::vector<double>> all = p.device().timing.in_turn(runs.all);
@@ -227,20 +191,6 @@ measurement measure(program& p, const bench_row& row) {
   return result;
 }
 
-// The fastest kernel of a row among those that state batch invariance, or among those that do not.
-std::optional<std::pair<std::string, double>> fastest(const program& p, const measurement& m, bool is_batch_invariant) {
-  std::optional<std::pair<std::string, double>> best;
-  const auto offer = [&](const std::string& name, const listed_operator& op, double us) {
-    const bool states_it = parse_statements(p.described.op, op.states).is_batch_invariant;
-    if (states_it == is_batch_invariant && (!best || us < best->second)) best.emplace(name, us);
-  };
-  offer(p.measures_ours() ? k_ours : p.options.candidate, *p.subject, m.us);
-  for (const auto& [name, us] : m.peers)
-    for (const peer& other : p.peers)
-      if (other.name == name) offer(name, *other.op, us);
-  return best;
-}
-
 // `place`: "row 2 of 5".
 void run_benchmark(benchmark::State& state, program& p, const bench_row& row, const std::string& place) {
   measurement m;
@@ -267,6 +217,7 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
     state.counters["limit_us"] = m.limit_us;
   }
   for (const auto& [name, us] : m.own) state.counters[name + "_us"] = us;
+  for (const auto& [name, count] : m.counts) state.counters[name] = static_cast<double>(count);
   if (m.of_target > 0) state.counters["of_target"] = m.of_target;
   for (const auto& [name, us] : m.peers) state.counters["us of " + name] = us;
   if (!m.peer.empty()) {
@@ -281,106 +232,6 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
   for (const auto& [of, us] : m.claims)
     if (p.options.measured) p.options.measured(m.name, of, us);
   p.results.push_back(std::move(m));
-}
-
-void print_table(const std::vector<measurement>& results) {
-  std::vector<std::string> own;  // columns that some rows have
-  for (const measurement& m : results)
-    for (const auto& [name, us] : m.own)
-      if (std::find(own.begin(), own.end(), name) == own.end()) own.push_back(name);
-  fmt::print("{:<48} {:<18} {:>9} {:>8} {:>9} {:>9} {:>7}  {:<20}", "row", "variant", "us", "GB/s", "limit us",
-             "fraction", "target", "limit by");
-  for (const std::string& name : own) fmt::print(" {:>12}", name + " us");
-  fmt::print(" {:<16} {:>9}  {}\n", "best peer", "peer us", "us / peer us (95 %)");
-  for (const measurement& m : results) {
-    const auto of_limit = [&](double value, int digits) {
-      return m.limit_us > 0 ? fmt::format("{:.{}f}", value, digits) : "-";
-    };
-    const std::string target = m.row->target_us > 0 ? fmt::format("{} us", m.row->target_us)
-                               : m.row->target > 0  ? fmt::format("{:.2f}", m.row->target)
-                                                    : "-";
-    fmt::print("{:<48} {:<18} {:>9.2f} {:>8.1f} {:>9} {:>9} {:>7}  {:<20}", m.name, m.variant, m.us, m.gbps,
-               of_limit(m.limit_us, 2), of_limit(m.fraction(), 3), target, m.limit_by);
-    for (const std::string& name : own) {
-      const auto found = std::find_if(m.own.begin(), m.own.end(), [&](const auto& each) { return each.first == name; });
-      fmt::print(" {:>12}", found == m.own.end() ? "-" : fmt::format("{:.2f}", found->second));
-    }
-    if (m.peer.empty())
-      fmt::print(" -\n");
-    else
-      fmt::print(" {:<16} {:>9.2f}  {:.3f} ({:.3f}-{:.3f})\n", m.peer, m.peer_us, m.to_peer.value, m.to_peer.low,
-                 m.to_peer.high);
-  }
-}
-
-// Prints how the time grows.
-void print_lines(const program& p) {
-  for (const bench_line& l : p.described.bench.lines) {
-    std::vector<std::pair<double, double>> points;
-    std::set<double> places;
-    for (const measurement& m : p.results)
-      if (const std::optional<double> x = l.at(*m.row)) {
-        points.emplace_back(*x, m.us);
-        places.insert(*x);
-      }
-    if (places.size() < 2) continue;
-    const line fit = fit_line(points);
-    fmt::print("{}: {:.2f} us + {:.4f} us per {}, within {:.0f} %\n", l.name, fit.at_zero, fit.slope, l.per,
-               100 * fit.worst);
-  }
-}
-
-std::string times_text(double ratio) {
-  if (ratio > 0.95 && ratio < 1.05) return fmt::format("{:.2f} of the speed of", ratio);
-  return ratio >= 1 ? fmt::format("{:.2g} times faster than", ratio)
-                    : fmt::format("{:.2g} times slower than", 1 / ratio);
-}
-
-// "softmax/f32/4096x4096: 0.93 of the limit (read); 1.4 times faster than ours; verified, 20 cases of each property".
-void print_sentences(const program& p) {
-  if (p.measures_ours()) return;
-  for (const measurement& m : p.results) {
-    std::vector<std::string> parts;
-    if (m.limit_us > 0) parts.push_back(fmt::format("{:.2f} of the limit ({})", m.fraction(), m.limit_by));
-    if (p.options.device == "cuda")
-      for (const auto& [name, us] : m.peers) parts.push_back(fmt::format("{} {}", times_text(us / m.us), name));
-    parts.push_back(p.options.verdict.empty() ? "not verified" : p.options.verdict);
-    if (p.turn && p.options.device == "cuda") parts.push_back(k_own_clock);
-    fmt::print("{}: {}\n", m.name, fmt::join(parts, "; "));
-  }
-}
-
-// Prints what batch invariance costs in the rows in which some kernels have it and some do not.
-void print_batch_invariance(const program& p) {
-  if (p.options.device != "cuda") return;
-  for (const measurement& m : p.results) {
-    const auto with = fastest(p, m, true), without = fastest(p, m, false);
-    if (with && without)
-      fmt::print("{}: {}, which is batch-invariant, takes {:.2f} of the time of {}, which does not state that\n",
-                 m.name, with->first, with->second / without->second, without->first);
-  }
-}
-
-void print_what_times_mean(const program& p) {
-  if (p.options.device == "cuda") return;
-  fmt::print("device {}: times are the host's and mean nothing for a GPU; bytes that a call moves at least:\n",
-             p.options.device);
-  for (const measurement& m : p.results) {
-    const traffic moved = traffic_of(p.described, *m.row);
-    fmt::print("  {}: {} in, {} out\n", m.name, moved.in, moved.out);
-  }
-}
-
-// Prints everything below the bar; returns true if there is any.
-bool print_below_bar(const program& p) {
-  bool any = false;
-  for (const measurement& m : p.results)
-    for (const auto& [who, fraction] : m.below_bar) {
-      fmt::print(stderr, "{}: {} has {:.3f} of the limit, below the bar of {:.3f}\n", m.name, who, fraction,
-                 p.options.bar);
-      any = true;
-    }
-  return any;
 }
 
 // The rows of a description suit our kernel; for another candidate only those that it offers are measured.
@@ -409,27 +260,55 @@ std::vector<const bench_row*> rows_of(const program& p) {
   return rows;
 }
 
+// Returns a stream that lives as long as the process.
+void* new_stream(const program& p, const warpcheck_device_api& api, const char* schedule) {
+  warpcheck_stream_options options = {};
+  options.schedule = schedule;
+  void* const stream = api.stream_create(&options);
+  if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
+  return stream;
+}
+
 // Returns the device of a candidate: one for all candidates in this process, and one for each in a process of its own.
 const bench_device& device_of(program& p, const listed_operator& op, const warpcheck_device_api& api) {
   for (const bench_device& known : p.devices)
     if (&known.api == &api) return known;
-  warpcheck_stream_options stream_options = {};
-  stream_options.schedule = op.device == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr;
-  void* const stream = api.stream_create(&stream_options);  // lives as long as the process
-  if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, api.last_error()));
+  void* const stream = new_stream(p, api, op.device == WARPCHECK_DEVICE_EMULATED ? "fair" : nullptr);
 #ifdef WARPCHECK_HAS_CUDA
   if (op.device == WARPCHECK_DEVICE_CUDA)
-    return p.devices.emplace_back(bench_device{api, dl_device(op), stream, cuda_timing(stream)});
+    return p.devices.emplace_back(bench_device{api, dl_device(op), stream, cuda_timing(stream), &p.limit});
 #endif
-  return p.devices.emplace_back(bench_device{api, dl_device(op), stream, host_timing(api)});
+  return p.devices.emplace_back(bench_device{api, dl_device(op), stream, host_timing(api), &p.limit});
+}
+
+// The build with the race detector counts, if there is one, because the other one sees no accesses to memory.
+void open_counting(program& p, const candidate& subject) {
+  const bool sees_accesses = subject.instrumented_op != nullptr;
+  p.counted = sees_accesses ? subject.instrumented_op : subject.op;
+  const warpcheck_device_api& api = sees_accesses ? *subject.instrumented_api : *subject.api;
+  p.limit.name(p.counted, p.options.candidate);
+  p.counting.emplace(
+      bench_device{api, dl_device(*p.counted), new_stream(p, api, "fair counts"), host_timing(api), &p.limit});
 }
 
 peer make_peer(program& p, const std::string& name, const candidate& c) {
   return {name, c.op, c.op ? &device_of(p, *c.op, *c.api) : nullptr};
 }
 
+// Limits the time of loading a candidate while the result lives.
+std::shared_ptr<void> limited_loading(program& p, const std::string& name) {
+  p.limit.begin(nullptr, "loading " + name, 1);
+  return {nullptr, [&p](void*) { p.limit.end(); }};
+}
+
+candidate open_subject(program& p) {
+  const std::shared_ptr<void> end = limited_loading(p, p.options.candidate);
+  return open_candidate(p.options.candidate, p.described.op, p.options.device);
+}
+
 // Opens a library, which may lack the operator, or another candidate by its name. Returns the name that tables show.
-std::pair<std::string, candidate> open_peer(const program& p, const std::string& name) {
+std::pair<std::string, candidate> open_peer(program& p, const std::string& name) {
+  const std::shared_ptr<void> end = limited_loading(p, name);
   std::string shown = name;
   if (name.find(':') == std::string::npos) {
     const warpcheck_device device = device_from_name(p.options.device);
@@ -449,13 +328,13 @@ void open_recorded(program& p, const candidate& subject) {
     others = device_of(p, *ours.op, *ours.api).timing;
   }
   p.subject = &p.turn->op();
-  p.devices.push_front({*subject.api, dl_device(*subject.op), nullptr, p.turn->timing(others)});
+  p.devices.push_front({*subject.api, dl_device(*subject.op), nullptr, p.turn->timing(others), &p.limit});
 }
 
 void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
   keep_cuda_in_process();  // where the events are that time it
-  const candidate subject = open_candidate(p.options.candidate, p.described.op, p.options.device);
+  const candidate subject = open_subject(p);
   p.subject = subject.op;
   if (p.options.candidate.starts_with("python:"))
     open_recorded(p, subject);
@@ -468,6 +347,9 @@ void open(program& p) {
     const auto [shown, c] = open_peer(p, name);
     p.peers.push_back(make_peer(p, shown, c));
   }
+  if (kind == WARPCHECK_DEVICE_EMULATED) open_counting(p, subject);
+  p.limit.name(p.subject, p.options.candidate);
+  for (const peer& other : p.peers) p.limit.name(other.op, other.name);
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
 }
 
@@ -497,22 +379,15 @@ int run_all(program& p, bool only_lists) {
   if (!p.results.empty()) {
     fmt::print("\n{}, commit {}{}\n", describe_device(p.options.device), WARPCHECK_COMMIT,
                launch ? fmt::format(", empty launch {:.2f} us", *launch) : "");
-    print_table(p.results);
-    print_lines(p);
-    print_what_times_mean(p);
-    print_sentences(p);
-    print_batch_invariance(p);
-    std::fflush(stdout);
+    print_results(p);
   }
   const bool below = print_below_bar(p);
   return p.failed || below ? 1 : 0;
 }
 
-distant_kernel distant(const program& p, const std::string& name, const candidate& c) {
-  const warpcheck_stream_options options = {};
-  void* const stream = c.api->stream_create(&options);  // lives as long as the process
-  if (!stream) throw environment_error(fmt::format("device {}: {}", p.options.device, c.api->last_error()));
-  return {name, c.op, c.api, stream};
+distant_kernel distant(program& p, const std::string& name, const candidate& c) {
+  p.limit.name(c.op, name);
+  return {name, c.op, c.api, new_stream(p, *c.api, nullptr), &p.limit};
 }
 
 // Opens our kernel in this process and in a runner.
@@ -527,8 +402,7 @@ known_kernel open_known(program& p) {
 // Confirms the claims, or not. This process never loads foreign code. Returns 0 if each claim can be true.
 int confirm_all(program& p) {
   std::vector<std::pair<std::string, candidate>> foreign;
-  if (!p.measures_ours())
-    foreign.emplace_back(p.options.candidate, open_candidate(p.options.candidate, p.described.op, p.options.device));
+  if (!p.measures_ours()) foreign.emplace_back(p.options.candidate, open_subject(p));
   p.subject = p.measures_ours() ? nullptr : foreign.front().second.op;
   for (const std::string& name : p.options.peers) foreign.push_back(open_peer(p, name));
   std::vector<distant_kernel> kernels;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/call_limit.hpp"
 #include "properties/engine/cases/description.hpp"
 
 namespace warpcheck::bench {
@@ -32,6 +33,8 @@ struct operator_bench_options {
   // Times by row and candidate or peer that another process has measured: these are only timed by this process's clock,
   // in runners, and each time is confirmed or not. Empty: the candidate is measured.
   std::map<std::string, std::map<std::string, double>> claims;
+  awaited_calls* awaited = nullptr;  // gets the calls of foreign code that this process waits for; null: nobody asks
+  double call_seconds = 60;          // limit of such a call
   std::vector<std::string> google_benchmark;  // its own options: --benchmark_filter=..., ...
 };
 

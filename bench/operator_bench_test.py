@@ -62,6 +62,11 @@ def forges_an_answer(x, y):
     if len(calls) == 3: [os.write(fd, b"{{}}\\n") for fd in range(3, 64) if is_socket(fd)]
     softmax(x, y)
 
+def hangs(x, y):
+    calls.append(1)
+    if x.shape[0] == 65 and len(calls) > 5: time.sleep(3600)
+    softmax(x, y)
+
 def leaves(x, y):
     calls.append(1)
     if len(calls) > 3: sys.exit(3)
@@ -111,6 +116,15 @@ class OperatorBench(unittest.TestCase):
         self.assertAlmostEqual(row["GBps"], 2 * 2**20 / row["median_us"] * 1e-3, places=6)
         self.assertNotIn("fraction_of_limit", row)
         self.expect(0, "argmax", "argmax", "--device", "emulated", SMALL)
+
+    def test_barriers_and_bank_conflicts_of_a_call_are_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.json"
+            self.expect(0, "softmax/f32/4x5000: 80000 in, 80000 out; barriers 16, wavefronts 384, bank conflicts 0\n",
+                        "softmax", "--device", "emulated", "--row", "rows=4,cols=5000", f"--benchmark_out={out}",
+                        "--benchmark_out_format=json")
+            row = json.loads(out.read_text())["benchmarks"][0]
+        self.assertEqual([row[name] for name in ("barriers", "wavefronts", "bank_conflicts")], [16, 384, 0])
 
     def test_a_terminal_shows_which_row_is_measured(self):
         ours, its = pty.openpty()
@@ -221,6 +235,15 @@ class OperatorBench(unittest.TestCase):
             ("leaves", "the candidate ended the process that measures it (exit code 3)"),
         ):
             self.expect(1, reason, *self.python_function(name))
+
+    def test_a_call_that_hangs_ends_the_command_and_rows_before_it_are_kept(self):
+        function = self.python_function("hangs")
+        rows = ["--row", "rows=65,cols=32", "--row", "rows=66,cols=32", "--timeout", "2"]
+        r = self.expect(1, "bench: a call of softmax/f32/65x32 by python:", *function, *rows)
+        self.assertIn("has not ended in its time limit (--timeout 2)", r.stderr)
+        self.assertRegex(r.stdout, r"softmax/f32/64x32: python:.* took \S+ us; then the process ended")
+        self.assertNotIn("66x32: python", r.stdout)
+        self.expect(2, "timeout: 0 is not a positive number of seconds", *function, "--timeout", "0")
 
     def test_mistakes_are_one_sentence(self):
         self.expect(2, "operator: 'nothing' is unknown", "nothing")

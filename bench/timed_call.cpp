@@ -15,6 +15,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
+#include "properties/engine/trials/floating_point.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/trial.hpp"
 
@@ -26,6 +27,7 @@ using namespace engine;
 constexpr size_t k_alignment = 256;          // of a tensor in its slot
 constexpr size_t k_chunk = size_t{1} << 24;  // bytes that are copied at a time
 constexpr int64_t k_period = 4194301;        // of random values: a prime number, so that few slices are alike
+constexpr double k_usual_elements = 0x1p24;  // of a call with the usual time limit
 constexpr char k_poison = '\xff';
 
 // The candidate that answers a case of the measured values with the measured results.
@@ -40,32 +42,6 @@ warpcheck_status answer(warpcheck_call* call) {
                   y.bytes.size());
   }
   return WARPCHECK_OK;
-}
-
-trial_case case_of(const description& d, const bench_row& row) {
-  target t;
-  t.op = d.op;
-  t.device = "cuda";
-  t.type = row.type;
-  std::map<std::string, recipe> fills = row.fills;
-  const call_form& form = d.forms[row.form];
-  for (const tensor_rule& info : form.tensors)
-    if (d.lists_all_tensors) fills.try_emplace(info.name);
-  trial_case c = make_case(d, t, row.of, std::move(fills), row.form);
-  for (tensor_spec& x : c.tensors)
-    if (d.lists_all_tensors && form.find(x.name)->is_optional && !row.tensors.contains(x.name)) {
-      x.shape.assign(x.shape.size(), 0);
-      x.ld = 0;
-    }
-  for (const auto& [name, type] : row.tensors) {
-    if (tensor_spec* const there = c.find(name))
-      there->type = type;
-    else
-      add_tensor(c, name, type);
-  }
-  for (const auto& [name, value] : row.scalars) set_knob(c, name, value);
-  reshape(d, c, row.of);
-  return c;
 }
 
 const property& judge_of(const description& d) { return find_property(d.op, d.bench.property); }
@@ -124,8 +100,6 @@ bool is_all(const char* x, size_t size, char byte) {
   return std::all_of(x, x + size, [=](char each) { return each == byte; });
 }
 
-size_t bytes_of(const tensor_spec& t) { return static_cast<size_t>(t.elements()) * size_of(t.type); }
-
 // Returns the reason why a case did not pass, from its report.
 std::string why(const case_report& r) {
   if (r.result == verdict::pass) return "nothing was compared";
@@ -149,47 +123,6 @@ std::string thrown_by_candidate(const candidate_exception& e) {
 
 }  // namespace
 
-std::string name_of(const description& d, const bench_row& row) {
-  if (!row.name.empty()) return d.op + "/" + row.name;
-  std::string text = fmt::format("{}/{}/{}", d.op, warpcheck::name_of(row.type), row.of.size() == 1 ? "1x" : "");
-  bool first = true;
-  for (const extent_info& e : d.extents) {
-    if (!row.of.contains(e.name)) continue;
-    text += fmt::format("{}{}", first ? "" : "x", row.of.at(e.name));
-    first = false;
-  }
-  if (row.offset != 0) text += fmt::format("/offset:{}", row.offset);
-  for (const std::string& special : {row.note, row.variant})
-    if (!special.empty()) text += "/" + special;
-  return text;
-}
-
-traffic traffic_of(const description& d, const bench_row& row) {
-  const trial_case c = case_of(d, row);
-  const tensor_spec* const selection = c.find(d.bench.selection);
-  traffic t;
-  for (const tensor_spec& s : c.tensors) {
-    if (s.is_workspace()) continue;
-    const bool is_picked = selection && s.is_input && extent_of(d, c, s, 0) == d.bench.selection;
-    const size_t bytes =
-        is_picked ? bytes_of(s) * static_cast<size_t>(selection->elements()) / static_cast<size_t>(s.shape[0])
-                  : bytes_of(s);
-    (s.is_input ? t.in : t.out) += bytes;
-  }
-  const tensor_spec& x = c.tensors.front();
-  const std::string& slices = d.bench.slices;
-  if (!slices.empty() && extent_of(d, c, x, 0) == slices)
-    t.slice = bytes_of(x) / static_cast<size_t>(std::max<int64_t>(1, row.of.at(slices)));
-  return t;
-}
-
-int64_t elements_of(const description& d, const bench_row& row) {
-  int64_t most = 0;
-  for (const tensor_spec& t : case_of(d, row).tensors)
-    if (!t.is_workspace()) most = std::max(most, t.elements());
-  return most;
-}
-
 // A call on the tensors of a slot.
 struct timed_call::prepared {
   prepared(const trial_case& c, const std::vector<char*>& places, DLDevice device, void* stream)
@@ -208,17 +141,12 @@ struct timed_call::prepared {
   std::unique_ptr<prepared_call> call;
 };
 
-void bench_device::wait_for(const warpcheck_device_api& api, void* stream) {
-  std::string hazards;
-  const auto report = [](void* all, const char* kind, const char* text) {
-    *static_cast<std::string*>(all) += fmt::format("{}: {}; ", kind, text);
-  };
-  if (api.stream_synchronize(stream, report, &hazards)) throw std::runtime_error(api.last_error());
-  if (!hazards.empty()) throw std::runtime_error(hazards);
-}
-
 timed_call::timed_call(const description& d, const bench_row& row, const bench_device& on)
-    : described_(d), row_(row), device_(on), case_(case_of(d, row)) {
+    : described_(d),
+      row_(row),
+      device_(on),
+      limit_share_(std::max(1.0, static_cast<double>(elements_of(d, row)) / k_usual_elements)),
+      case_(case_of(d, row)) {
   places_.resize(case_.tensors.size());
   if (!row.variant.empty()) case_.knobs["variant"] = row.variant;
   const std::vector<int64_t> shape = case_.tensors.front().shape;
@@ -341,14 +269,31 @@ void timed_call::fill_inputs(const tensor_map& completed) const {
 std::string timed_call::run(const listed_operator& callee, int i) {
   prepared_call& call = *prepared_[static_cast<size_t>(i % memory_.count)]->call;
   const auto fail = [&](const std::string& problem) {
+    try {
+      device_.wait();  // for the calls before it
+    } catch (const std::exception&) {
+      // The first problem counts.
+    }
     throw std::runtime_error(fmt::format("{}: {}", bench::name_of(described_, row_), problem));
   };
+  device_.limit->begin(&callee, "a call of " + bench::name_of(described_, row_), limit_share_);
+  const unsigned controls = floating_point_controls();
   try {
     if (call.run(callee) != WARPCHECK_OK) fail(call.message());
   } catch (const candidate_exception& e) {
     fail(thrown_by_candidate(e));
   }
+  if (floating_point_controls() != controls) {
+    restore_floating_point_controls(controls);  // the judge computes with them, too
+    fail("the call changed the floating-point controls");
+  }
   return call.view().used_variant == nullptr ? "" : call.view().used_variant;
+}
+
+std::string timed_call::count(const listed_operator& callee) {
+  device_.wait();
+  run(callee, 0);
+  return device_.wait();
 }
 
 void timed_call::run_into(const listed_operator& callee, char byte) {

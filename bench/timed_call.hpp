@@ -11,34 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "bench/device_timing.hpp"
+#include "bench/bench_device.hpp"
+#include "bench/row_case.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/host_tensor.hpp"
 #include "properties/engine/isolation/isolated_library.hpp"
 #include "properties/engine/trials/call.hpp"
 
 namespace warpcheck::bench {
-
-// Returns operator/type/ROWSxCOLS and then the row's special features, unless the row has a name; a vector is one row.
-std::string name_of(const engine::description& d, const engine::bench_row& row);
-
-// Returns the bytes of one call's tensors, with dense rows, without the parts that a selection leaves out.
-traffic traffic_of(const engine::description& d, const engine::bench_row& row);
-
-// Returns the elements of the row's largest tensor.
-int64_t elements_of(const engine::description& d, const engine::bench_row& row);
-
-// A device, with the stream and the memory for calls.
-struct bench_device {
-  const warpcheck_device_api& api;
-  DLDevice place;
-  void* stream;
-  device_timing timing;
-
-  // Waits for all enqueued work. Throws std::runtime_error after an error of the device, or a hazard.
-  void wait() const { wait_for(api, stream); }
-  static void wait_for(const warpcheck_device_api& api, void* stream);
-};
 
 class timed_call {
  public:
@@ -53,6 +33,8 @@ class timed_call {
   // Enqueues execution i; returns the variant that ran, "" if the callee reports none. Throws std::runtime_error if the
   // call fails.
   std::string run(const engine::listed_operator& callee, int i);
+  // Makes an execution on a stream that counts; returns its counts. Throws as `run` and `wait`.
+  std::string count(const engine::listed_operator& callee);
   // Makes one more execution, into outputs of 0xff bytes (a NaN in each float type), and judges it by the
   // operator's property: every element was written, and about a million elements, of whole slices, are right. Throws
   // std::runtime_error otherwise.
@@ -116,6 +98,7 @@ class timed_call {
   const engine::description& described_;
   const engine::bench_row& row_;
   const bench_device& device_;
+  double limit_share_;  // time limit of a call, relative to the usual one
   engine::trial_case case_;
   std::vector<size_t> places_;  // offset of each tensor in its area
   slots memory_, shared_;

@@ -18,6 +18,9 @@ class turn_clock {
   virtual std::vector<double> finish(double* host_us) = 0;
 };
 
+// Turns of each run among several, and the executions at the beginning of a turn that are not timed.
+constexpr int k_turns_of_run = 5, k_warmup_calls = 8;
+
 // A callee that takes turns. A judged run has all functions: in each turn one more execution, at a place drawn at
 // random, is not timed but prepared, copied and judged, and the callee cannot distinguish it from the timed ones.
 struct timed_run {

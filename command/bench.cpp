@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,9 +17,11 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "command/candidates/source_candidate.hpp"
 #include "command/terminal.hpp"
@@ -52,13 +56,40 @@ bool send_results(int end, const bench::operator_bench_fn run, bench::operator_b
   }
 }
 
-std::string read_all(int end) {
-  std::string text;
+// Memory that this process shares with those that it forks.
+std::shared_ptr<bench::awaited_calls> shared_calls() {
+  void* const memory =
+      mmap(nullptr, sizeof(bench::awaited_calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw engine::environment_error("bench: no memory: " + std::string(strerror(errno)));
+  return {new (memory) bench::awaited_calls, [](void* p) { munmap(p, sizeof(bench::awaited_calls)); }};
+}
+
+struct ended_process {
+  std::string text;  // that it sent
+  int status = 0;
+  bool is_late = false;  // a call took too long
+};
+
+// Reads what the child sends until it ends. A process that the candidate left may hold the other end of the pipe.
+ended_process read_all(int end, pid_t child, const bench::awaited_calls& awaited) {
+  constexpr int k_look_ms = 20;
+  ended_process result;
   char some[256];
-  ssize_t count = 0;
-  while ((count = read(end, some, sizeof some)) > 0 || (count < 0 && errno == EINTR))
-    if (count > 0) text.append(some, static_cast<size_t>(count));
-  return text;
+  pollfd channel = {end, POLLIN, 0};
+  bool is_open = true, has_ended = false;
+  while (is_open || !has_ended) {
+    if (awaited.are_late() && !std::exchange(result.is_late, true)) kill(child, SIGKILL);
+    if (poll(&channel, is_open ? 1 : 0, k_look_ms) > 0) {
+      const ssize_t count = read(end, some, sizeof some);
+      if (count > 0) result.text.append(some, static_cast<size_t>(count));
+      is_open = count > 0 || (count < 0 && errno == EINTR);
+    } else if (has_ended) {
+      break;
+    } else {
+      has_ended = waitpid(child, &result.status, WNOHANG) == child;
+    }
+  }
+  return result;
 }
 
 // Reads times; returns the last line, or null if it has not come. Throws nlohmann::json::exception for other lines.
@@ -76,6 +107,8 @@ nlohmann::json read_results(const std::string& text, std::map<std::string, std::
 // keep their times.
 int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench_options& options) {
   int ends[2];
+  const std::shared_ptr<bench::awaited_calls> awaited = shared_calls();
+  options.awaited = awaited.get();
   std::fflush(nullptr);
   if (pipe2(ends, O_CLOEXEC) != 0) throw engine::environment_error("bench: no pipe: " + std::string(strerror(errno)));
   const pid_t child = fork();
@@ -88,10 +121,8 @@ int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench
     _exit(is_sent ? 0 : 1);
   }
   close(ends[1]);
-  const std::string text = read_all(ends[0]);
+  const auto [text, status, is_late] = read_all(ends[0], child, *awaited);
   close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   nlohmann::json last;
   try {
     last = read_results(text, &options.claims);
@@ -102,9 +133,13 @@ int run_in_own_process(const bench::operator_bench_fn run, bench::operator_bench
     fmt::print(stderr, "bench: the candidate forged the results of the process that measures it: {}\n", e.what());
     return k_violation;
   }
-  fmt::print(stderr, "bench: the candidate ended the process that measures it ({})\n",
-             WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                 : fmt::format("exit code {}", WEXITSTATUS(status)));
+  const std::string end = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                              : fmt::format("exit code {}", WEXITSTATUS(status));
+  if (is_late)
+    fmt::print(stderr, "bench: {} has not ended in its time limit (--timeout {:g})\n", awaited->what,
+               options.call_seconds);
+  else
+    fmt::print(stderr, "bench: the candidate ended the process that measures it ({})\n", end);
   for (const auto& [row, times] : options.claims)
     for (const auto& [of, us] : times) fmt::print("{}: {} took {:.2f} us; then the process ended\n", row, of, us);
   return k_violation;
@@ -144,7 +179,7 @@ int bench(bench::operator_bench_options options, const std::optional<verify_opti
   const std::shared_ptr<void> end(nullptr, [](void*) { engine::end_children(); });
   const int code = run_in_own_process(run, options);
   if (code != k_pass || options.claims.empty() || options.device != "cuda" || !engine::is_isolating()) return code;
-  return run(options);
+  return run_in_own_process(run, options);
 }
 
 }  // namespace warpcheck::cli

@@ -96,7 +96,6 @@ int explain_contracts(const explain_options& o) {
 int explain(const explain_options& o) {
   if (o.line.find(' ') == std::string::npos && is_formula_argument(o.line)) return explain_contracts(o);
   use_formula_of_line(o.line);
-  check_timeout(o.timeout);
   trial_case c = parse_case_line(o.line);
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
   std::string note;

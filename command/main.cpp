@@ -43,7 +43,11 @@ constexpr const char* k_judged = "0 every judged case passed; 1 a verdict other 
 constexpr const char* k_verified =
     "0 success;\n1 a case failed, too many were skipped, coverage is too low, or nothing was compared";
 constexpr const char* k_golden_folder = "The golden folder (default: golden, or that of the plug-in)";
-constexpr const char* k_usual_timeout = "60; 300 on the emulated device";
+void add_timeout(CLI::App* command, std::optional<double>& seconds, const std::string& what = "a case") {
+  const std::string text =
+      "Seconds after which " + what + " is stopped; more in proportion for more than 2^24 elements";
+  command->add_option("--timeout", seconds, text)->default_str("60; 300 on the emulated device");
+}
 constexpr const char* k_kept = ";\n130 interrupted (the finished part is kept)";
 
 // An option that names a file for the result; a path that cannot be written is refused before the run.
@@ -94,10 +98,7 @@ void add_limits(CLI::App* command, cli::verify_options& o) {
           "nondeterministic: launches of a case may give different bits, as with floating-point atomics")
       ->check(CLI::IsMember({"nondeterministic"}));
   command->add_flag("--allow-skips", o.allow_skips, "Accept a run that skips more than a tenth of its cases");
-  command
-      ->add_option("--timeout", o.timeout,
-                   "Seconds after which a case is stopped; more in proportion for more than 2^24 elements")
-      ->default_str(k_usual_timeout);
+  add_timeout(command, o.timeout);
   command->add_option("--shrink-seconds", o.shrink_seconds, "Seconds after which the shrinking of a failure ends")
       ->capture_default_str();
 }
@@ -179,7 +180,7 @@ void add_replay(CLI::App& app, cli::replay_options& r, int& code) {
   add_output(replay, "--json", r.json, "Write the report as JSON to this file");
   replay->add_option("--arrays", r.arrays,
                      "Write the inputs of the case into this folder, as NAME.npy, and run nothing");
-  replay->add_option("--timeout", r.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
+  add_timeout(replay, r.timeout);
   replay->footer(exit_codes(k_judged));
   replay->callback([&] {
     cli::use_formula_of_line(r.line);
@@ -201,7 +202,7 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
   add_output(explain, "--json", x.json, "Write the case's report and its explanation as JSON to this file");
   add_output(explain, "--plot", x.plot, "Draw the row, the exact values and the errors against the bound (SVG)");
   explain->add_option("--python", x.python, "The Python that has Jinja2 and matplotlib (default: see docs/report.md)");
-  explain->add_option("--timeout", x.timeout, "Seconds after which the case is stopped")->default_str(k_usual_timeout);
+  add_timeout(explain, x.timeout);
   explain->footer(exit_codes("0 explained, whatever the verdict"));
   explain->callback([&] { code = cli::explain(x); });
 }
@@ -423,26 +424,24 @@ void run_bench(bench_command& command, const std::vector<std::string>& google_be
   b.op = v.operators.front();
   b.candidate = v.candidate;
   b.device = v.device;
-  const bool is_ours = b.candidate == "builtin";
-  code = cli::bench(b, is_ours || command.unverified ? std::nullopt : std::optional(v));
+  b.call_seconds = cli::timeout_of(v.timeout, b.device);
+  code = cli::bench(b, b.candidate == "builtin" || command.unverified ? std::nullopt : std::optional(v));
 }
 void add_bench(CLI::App& app, bench_command& command, int& code) {
   bench::operator_bench_options& b = command.options;
+  cli::verify_options& v = command.verify;
   CLI::App* bench =
       app.add_subcommand("bench", "Time an operator, ours or yours, beside the limit of the device (bench/README.md)");
   bench->add_option("operator", b.op, "The operator, or that of a plug-in")->required();
-  command.verify.device = "cuda";
-  command.verify.cases = 20;
-  bench
-      ->add_option("--device", command.verify.device,
-                   "cuda; or emulated or cpu (with a candidate), to check that rows run")
+  v.device = "cuda";
+  v.cases = 20;
+  bench->add_option("--device", v.device, "cuda; or emulated or cpu (with a candidate), to check that rows run")
       ->capture_default_str();
-  cli::add_candidate(bench, command.verify, command.brought);
-  bench
-      ->add_option("--cases", command.verify.cases,
-                   "Cases of each property that verify a candidate before it is measured")
+  cli::add_candidate(bench, v, command.brought);
+  bench->add_option("--cases", v.cases, "Cases of each property that verify a candidate before it is measured")
       ->capture_default_str();
-  add_unwanted(bench, command.verify);
+  add_unwanted(bench, v);
+  add_timeout(bench, v.timeout, "a case or a measured call");
   bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");
   bench
       ->add_option(

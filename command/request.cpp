@@ -108,7 +108,6 @@ int workers_for(const verify_options& o, const std::string& device) {
 
 void check_limits(const verify_options& o) {
   check_cases(o.cases);
-  check_timeout(o.timeout);
   check_shrink_seconds(o.shrink_seconds);
   if (o.max_rows < 1) throw usage_error(fmt::format("--max-rows: {} is too small, must be at least 1", o.max_rows));
   if (o.max_cols < 1) throw usage_error(fmt::format("--max-cols: {} is too small, must be at least 1", o.max_cols));

@@ -309,6 +309,7 @@ void check_timeout(std::optional<double> seconds) {
 }
 
 double timeout_of(std::optional<double> asked, std::string_view device) {
+  check_timeout(asked);
   return asked.value_or(device == "emulated" ? 300 : 60);
 }
 

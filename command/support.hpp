@@ -98,7 +98,7 @@ uint64_t parse_seed(const std::string& text);
 void check_cases(int64_t cases);
 // Throws usage_error unless the timeout is positive.
 void check_timeout(std::optional<double> seconds);
-// Returns the timeout of a case; the default is 60 seconds, and 300 on the emulated device, which is slow.
+// Returns the checked timeout of a case; the default is 60 seconds, and 300 on the emulated device, which is slow.
 double timeout_of(std::optional<double> asked, std::string_view device);
 // Throws usage_error unless the time for shrinking is positive.
 void check_shrink_seconds(double seconds);

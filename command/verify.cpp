@@ -541,7 +541,6 @@ int verify(const verify_options& o) {
 }
 
 int replay(const replay_options& o) {
-  check_timeout(o.timeout);
   trial_case c = parse_case_line(o.line);
   if (!o.arrays.empty()) return write_arrays(c, o.arrays);
   if (!o.candidate.empty()) c.knobs["candidate"] = o.candidate;
