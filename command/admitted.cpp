@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -49,35 +50,38 @@ std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   return admitted;
 }
 
-// Runs in a separate process; returns the text "NUMBER FAILING": the number that admits all cases except the failing
-// ones.
-std::string number_and_failures(const planned_job& j, int64_t known) {
-  int64_t number = known, failing = 0;
-  for (int64_t i = 0; i < std::min(j.j.count, k_most_cases); ++i) {
+bool compares_values(const property& p) {
+  return p.name == (p.op == "gru" ? "forward-matches-the-reference" : "within-error-bound");
+}
+
+// Returns the cases that decide the number: all of a property that compares values, and the failing ones of another.
+std::vector<trial_case> deciding_cases(const planned_job& j, const job_result& r) {
+  std::vector<trial_case> cases;
+  const auto add = [&](trial_case c) {
+    if (c.elements() <= k_most_elements) cases.push_back(std::move(c));
+  };
+  if (!compares_values(*j.p))
+    for (const case_report& failure : r.failures) add(parse_case_line(failure.line));
+  for (int64_t i = 0; compares_values(*j.p) && i < std::min(j.j.count, k_most_cases); ++i) {
     try {
-      const trial_case c = j.j.make(i);
-      if (c.elements() > k_most_elements) continue;
-      const std::optional<int64_t> own = number_of(c, number);
-      number = own.value_or(number);
-      failing += !own;
+      add(j.j.make(i));
     } catch (const no_case_fits&) {
       continue;
     }
   }
+  return cases;
+}
+
+// Runs in a separate process; returns the text "NUMBER FAILING": the number that admits all cases except the failing
+// ones.
+std::string number_and_failures(const std::vector<trial_case>& cases, int64_t known) {
+  int64_t number = known, failing = 0;
+  for (const trial_case& c : cases) {
+    const std::optional<int64_t> own = number_of(c, number);
+    number = own.value_or(number);
+    failing += !own;
+  }
   return fmt::format("{} {}", number, failing);
-}
-
-// Runs in a separate process; returns the number that also admits the failing cases of a job, except those that no
-// number admits.
-std::string number_with_failures(const job_result& r, int64_t known) {
-  for (const case_report& failure : r.failures)
-    if (const trial_case c = parse_case_line(failure.line); c.elements() <= k_most_elements)
-      known = number_of(c, known).value_or(known);
-  return fmt::format("{} 0", known);
-}
-
-bool compares_values(const property& p) {
-  return p.name == (p.op == "gru" ? "forward-matches-the-reference" : "within-error-bound");
 }
 
 }  // namespace
@@ -92,11 +96,8 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
     if (!compares_values(*j.p) && results[i].failures.empty()) continue;
     if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0});
     admitted_statement& a = all.back();
-    const child_outcome outcome = run_in_child(
-        [&] {
-          return compares_values(*j.p) ? number_and_failures(j, a.number) : number_with_failures(results[i], a.number);
-        },
-        k_seconds);
+    const child_outcome outcome =
+        run_in_child([&] { return number_and_failures(deciding_cases(j, results[i]), a.number); }, k_seconds);
     int64_t failing = 0;
     if (outcome.finished && std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64, &a.number, &failing) == 2)
       a.failing += failing;
