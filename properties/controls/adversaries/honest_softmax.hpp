@@ -11,16 +11,18 @@
 
 namespace {
 
-// A thread has a row.
-__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (row >= rows) return;
-  const float* in = x + row * ldx;
+__device__ void softmax_of_row(const float* in, float* out, int64_t cols) {
   float m = -INFINITY;
   for (int64_t i = 0; i < cols; ++i) m = (in[i] > m || in[i] != in[i]) ? in[i] : m;
   double sum = 0;
   for (int64_t i = 0; i < cols; ++i) sum += exp(static_cast<double>(in[i]) - m);
-  for (int64_t i = 0; i < cols; ++i) y[row * ldy + i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
+  for (int64_t i = 0; i < cols; ++i) out[i] = static_cast<float>(exp(static_cast<double>(in[i]) - m) / sum);
+}
+
+// A thread has a row.
+__global__ void rows_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row < rows) softmax_of_row(x + row * ldx, y + row * ldy, cols);
 }
 
 __global__ void constant_kernel(float* y, int64_t ldy, int64_t rows, int64_t cols, float value) {

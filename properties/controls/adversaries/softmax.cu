@@ -362,7 +362,22 @@ SOFTMAX(persisting_lines) {
   if (!is_useless) compute(x, ldx, y, ldy, rows, cols, stream);
 }
 
-// Asks for the same, and computes in any case.
+// Families 1 and 8, a result that is left where it is: a row whose output is not poisoned is taken for done.
+namespace {
+
+__global__ void rows_to_do_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row < rows && __float_as_uint(y[row * ldy]) == 0xffffffffu) softmax_of_row(x + row * ldx, y + row * ldy, cols);
+}
+
+}  // namespace
+
+SOFTMAX(left_in_place) {
+  if (rows < 65536) return compute(x, ldx, y, ldy, rows, cols, stream);
+  rows_to_do_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
+}
+
+// Asks for lines that persist, and computes in any case.
 SOFTMAX(honest_window) {
   keep_in_cache(x, rows, cols, stream);
   compute(x, ldx, y, ldy, rows, cols, stream);
