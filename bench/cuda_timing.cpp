@@ -58,6 +58,7 @@ void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_
 }
 
 void reset_cache_policy(cudaStream_t stream) {
+  check(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone), "cudaDeviceSetCacheConfig");
   int persisting = 0;
   check(cudaDeviceGetAttribute(&persisting, cudaDevAttrMaxPersistingL2CacheSize, 0), "cudaDeviceGetAttribute");
   if (persisting == 0) return;

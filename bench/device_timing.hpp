@@ -84,7 +84,8 @@ struct device_timing {
   // Waits for all enqueued work and lets other processes time calls until the result is destroyed. Null if the device's
   // times do not depend on other processes' calls.
   std::function<std::shared_ptr<void>()> yield;
-  // Undoes settings by which a callee could be faster than its calls, such as lines that persist in a cache.
+  // Undoes settings by which a callee could be faster than its calls, such as lines that persist in a cache, or those
+  // that follow slower.
   std::function<void()> reset;
   // Slots without an owner: it has slots of its own.
   std::function<std::optional<device_limit>(const slots&, const traffic&)> limit;

@@ -8,9 +8,9 @@
 
 namespace warpcheck::bench {
 
-// Returns the bytes of a call, in the mean of `calls` calls in a row that use slots of `slot_bytes` together in turn, in
-// whatever way the cache is used. A byte that a round of the slots finds in the cache has been there for the whole round,
-// so of the slots' bytes at most `cache` are found in each round. Besides, the first calls can find a cache full of bytes
+// Returns the bytes of a call, in the mean of `calls` calls in a row that use slots of `slot_bytes` together in turn,
+// whatever the cache holds. A byte that a round of the slots finds in the cache has been there for the whole round, so
+// of the slots' bytes at most `cache` are found in each round. Besides, the first calls can find a cache full of bytes
 // from before them, and the last ones can leave one full of results. Inputs that all slots share are not counted.
 inline double least_bytes(const traffic& t, size_t slot_bytes, size_t cache, int calls) {
   const auto touched = static_cast<double>(t.in - t.picked + t.out), held = static_cast<double>(cache);

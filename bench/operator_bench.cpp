@@ -89,7 +89,8 @@ std::optional<device_limit> limit_of(const program& p, const bench_row& row, con
 // All runs that take turns in a row: the subject, its limit, the operator's own runs, and the peers.
 struct row_runs {
   row_runs(const program& p, const bench_row& row, const calls_of_row& calls, const traffic& moved)
-      : limit(limit_of(p, row, calls.on(p.device()), moved)),
+      : reset(p.device().timing.reset),
+        limit(limit_of(p, row, calls.on(p.device()), moved)),
         own(p.device().timing.own(p.described.op, calls.on(p.device()).calls())),
         subject(calls.on(p.device()), p.device(), *p.subject),
         peers(peers_of(p, calls)) {
@@ -106,6 +107,7 @@ struct row_runs {
 
   timed_run trusted(const std::function<void(int)>& run) {
     timed_run each{run};
+    each.begin = reset;  // what the callee of the turn before has set
     each.end = [this](double device_us, double host_us) { of_trusted.add(device_us, host_us); };
     return each;
   }
@@ -118,6 +120,7 @@ struct row_runs {
     return most;
   }
 
+  std::function<void()> reset;
   host_excess of_trusted;  // of the limit and the operator's own runs
   std::optional<device_limit> limit;
   std::vector<own_run> own;
