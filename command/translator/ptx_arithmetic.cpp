@@ -70,6 +70,11 @@ std::string ptx_translator::arithmetic(const instruction& i) {
   if (i.name() == "cvt") return convert(i);
   if (i.name() == "mov" && i.operands.size() == 2 && (i.operands[0][0] == '{' || i.operands[1][0] == '{'))
     return repack(i, t);
+  if (const std::string& pair = i.opcode.back(); (pair == "s16x2" || pair == "u16x2") && i.operands.size() == 3)
+    if (const char* function = plain_function(i); function != nullptr)
+      return store(i.operands[0],
+                   fmt::format("ptx::in_halves<{0}, ptx::{1}<{0}>>({2}, {3})", pair[0] == 's' ? "int16_t" : "uint16_t",
+                               function, as("uint32_t", i.operands[1]), as("uint32_t", i.operands[2])));
   if (t.empty()) return "";
   for (const auto member : {&ptx_translator::comparison, &ptx_translator::carried, &ptx_translator::products,
                             &ptx_translator::bits, &ptx_translator::rounded})
@@ -299,6 +304,8 @@ std::string ptx_translator::convert(const instruction& i) {
   if (o.size() != 2) return "";
   if (to == "tf32" && from == "f32" && i.has("rna"))
     return store(o[0], fmt::format("::simt::round_tf32({})", as("float", o[1])));
+  if (to == "tf32" && from == "f32" && (mode == "nearest" || mode == "zero"))
+    return store(o[0], fmt::format("ptx::even_tf32({}, {})", as("float", o[1]), mode == "zero"));
   const std::string t = type_of_ptx(to), f = type_of_ptx(from);
   if (t.empty() || f.empty() || is_pair(t) || is_pair(f)) return "";
   const bool from_real = is_real(f) || is_16_bit_real(f), to_real = is_real(t) || is_16_bit_real(t);

@@ -54,7 +54,7 @@ std::string ptx_translator::control(const instruction& i) {
   if (i.name() == "griddepcontrol" && i.has("wait")) return "::simt::grid_dependency_wait();";
   if (i.name() == "griddepcontrol" && i.has("launch_dependents")) return "::simt::trigger_dependents();";
   if (i.name() == "prefetch" || i.name() == "prefetchu" || i.name() == "applypriority" || i.name() == "discard" ||
-      i.name() == "setmaxnreg")
+      i.name() == "setmaxnreg" || i.name() == "pmevent")
     return ";";
   return "";
 }
@@ -92,7 +92,7 @@ std::string ptx_translator::barriers(const instruction& i) {
     return fmt::format("::simt::acquire_map(ptx::map_at({}), {});", address(o[0], k_generic), scope_of(i));
   if (i.has("proxy")) return "";
   if (i.begins({"fence", "mbarrier_init"})) return "::simt::fence_mbarrier_init();";
-  if (i.name() == "fence" && (i.has("acq_rel") || i.has("sc")))
+  if (i.name() == "fence" && (i.has("acq_rel") || i.has("sc") || i.has("acquire") || i.has("release")))
     return fmt::format("::simt::fence({}, ::simt::fence_order::{});", scope_of(i),
                        i.has("sc") ? "sequential" : "acquire_release");
   if (i.name() == "mbarrier") return mbarrier(i);
@@ -116,6 +116,11 @@ std::string ptx_translator::mbarrier(const instruction& i) {
   // The result is a state that only the forms without a parity take.
   if (what == "arrive" && !i.has("expect_tx") && o.size() == 2)
     return store(o[0], fmt::format("ptx::arrive_for_state({}, 0, {})", address(o[1], space_of(i)), order));
+  if (what == "arrive" && !i.has("expect_tx") && o.size() == 3)
+    return store(o[0], fmt::format("ptx::arrive_often_for_state({}, {}, {})", address(o[1], space_of(i)),
+                                   as("unsigned", o[2]), order));
+  if (what == "arrive_drop" && !i.has("expect_tx") && o.size() == 2 && o[0] != "_")
+    return store(o[0], fmt::format("ptx::drop_for_state({}, {})", address(o[1], space_of(i)), order));
   if (what == "arrive" && i.has("expect_tx") && o.size() == 3)
     return store(o[0], fmt::format("ptx::arrive_for_state({}, {}, {})", address(o[1], space_of(i)),
                                    as("unsigned", o[2]), order));
@@ -242,7 +247,8 @@ std::string ptx_translator::tensor(const instruction& i) {
     for (size_t k = 0; k < count; ++k) code += " " + store(to[k], fmt::format("simt_m[{}]", k));
     return code;
   }
-  if (i.begins({"mma", "sync", "aligned"}) && o.size() == 4) return i.has("s32") ? integer_mma(i) : mma(i);
+  if (i.begins({"mma", "sync", "aligned"}) && o.size() == 4)
+    return i.has("s32") ? integer_mma(i) : i.has("f64") ? double_mma(i) : mma(i);
   if (i.name() == "stmatrix" && o.size() == 2 && i.has("m8n8") && i.has("b16")) {
     const words from = vector(o[1]);
     if (from.size() != (i.has("x4") ? 4u : i.has("x2") ? 2u : 1u)) return "";
@@ -263,10 +269,14 @@ std::string ptx_translator::tensor(const instruction& i) {
 std::string ptx_translator::mma(const instruction& i) {
   const auto& o = i.operands;
   const auto& p = i.opcode;
-  if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[7] != p[8] || p[6] != p[9]) return "";
+  if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[6] != p[9]) return "";
+  const auto is_fp8 = [](const std::string& type) { return type == "e4m3" || type == "e5m2"; };
+  const bool of_8_bits = is_fp8(p[7]) && is_fp8(p[8]);
+  if (p[7] != p[8] && !of_8_bits) return "";
   const bool of_16_bits = p[7] == "f16" || p[7] == "bf16", sums_f16 = p[6] == "f16";
-  if (sums_f16 ? p[7] != "f16" : p[6] != "f32" || (!of_16_bits && p[7] != "tf32")) return "";
-  const int depth = of_16_bits ? 16 : 8;
+  if (sums_f16 ? p[7] != "f16" && !of_8_bits : p[6] != "f32" || (!of_16_bits && !of_8_bits && p[7] != "tf32"))
+    return "";
+  const int depth = of_8_bits ? 32 : of_16_bits ? 16 : 8;
   const bool is_whole = p[3] == fmt::format("m16n8k{}", depth);
   if (!is_whole && p[3] != fmt::format("m16n8k{}", depth / 2)) return "";
   const words to = vector(o[0]);
@@ -277,30 +287,58 @@ std::string ptx_translator::mma(const instruction& i) {
   std::string code =
       fmt::format("{0} simt_d[{1}]; const uint32_t simt_a[4] = {2}, simt_b[2] = {3}; const {0} simt_c[{1}] = {4}; ",
                   type, sums, array("uint32_t", o[1]), array("uint32_t", o[2]), array(type, o[3]));
-  code += sums_f16 ? "ptx::products_of_f16(simt_d, simt_a, simt_b, simt_c);"
-                   : fmt::format("::simt::mma<16, 8, {0}, ::simt::{1}, ::simt::{1}>(simt_d, simt_a, simt_b, simt_c);",
-                                 depth, p[7]);
+  code += of_8_bits ? fmt::format(
+                          "ptx::products_of_fp8({{::simt::tensor_type::{}, ::simt::tensor_type::{}}}, "
+                          "::simt::tensor_sum::{}, simt_d, simt_a, simt_b, simt_c);",
+                          p[7], p[8], p[6])
+          : sums_f16 ? "ptx::products_of_f16(simt_d, simt_a, simt_b, simt_c);"
+                     : fmt::format("::simt::mma<16, 8, {0}, ::simt::{1}, ::simt::{1}>(simt_d, simt_a, simt_b, simt_c);",
+                                   depth, p[7]);
   for (size_t k = 0; k < sums; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
   return code;
 }
 
-// mma.sync.aligned.m16n8kK.row.col[.satfinite].s32.A.B.s32 of bytes.
+// mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64, and m16n8kK.
+std::string ptx_translator::double_mma(const instruction& i) {
+  const auto& o = i.operands;
+  const size_t rows = i.opcode[3].starts_with("m16n8k") ? 2 : 1, steps = vector(o[2]).size();
+  if (i.opcode[3] != fmt::format("m{}n8k{}", 8 * rows, 4 * steps) || vector(o[0]).size() != 2 * rows ||
+      vector(o[1]).size() != rows * steps || vector(o[3]).size() != 2 * rows)
+    return "";
+  std::string code = fmt::format(
+      "double simt_d[{0}]; const double simt_a[] = {1}, simt_b[] = {2}, simt_c[] = {3}; "
+      "ptx::products_of_f64<{4}, {5}>(simt_d, simt_a, simt_b, simt_c);",
+      2 * rows, array("double", o[1]), array("double", o[2]), array("double", o[3]), rows, steps);
+  for (size_t k = 0; k < 2 * rows; ++k) code += " " + store(vector(o[0])[k], fmt::format("simt_d[{}]", k));
+  return code;
+}
+
+// mma.sync.aligned.m16n8kK.row.col[.satfinite].s32.A.B.s32 of bytes, of 4 bits, and of bits (.xor.popc, .and.popc).
 std::string ptx_translator::integer_mma(const instruction& i) {
   const auto& o = i.operands;
   const auto& p = i.opcode;
   const size_t types = i.has("satfinite") ? 7 : 6;
-  if (p.size() != types + 4 || p[types] != "s32" || p[types + 3] != "s32") return "";
-  const auto signedness = [&](const std::string& t) { return t == "s8" ? "int32_t" : t == "u8" ? "uint32_t" : ""; };
-  const std::string left = signedness(p[types + 1]), right = signedness(p[types + 2]);
-  const size_t a = p[3] == "m16n8k32" ? 4 : p[3] == "m16n8k16" ? 2 : 0;
+  if (p.size() < types + 4 || p[types] != "s32" || p[types + 3] != "s32") return "";
+  const std::string &left = p[types + 1], &right = p[types + 2];
+  const auto is_of = [&](const char* bits) {
+    return left.substr(1) == bits && right.substr(1) == bits && left[0] != 'b' && right[0] != 'b';
+  };
+  const bool of_bits = left == "b1" && right == "b1" && i.has("popc");
+  const int bits = is_of("8") ? 8 : is_of("4") ? 4 : of_bits ? 1 : 0;
+  if (bits == 0 || p.size() != types + (of_bits ? 6 : 4)) return "";
+  const auto sign = [](const std::string& t) { return t[0] == 's' ? "int32_t" : "uint32_t"; };
+  const std::string dot = of_bits ? i.has("xor") ? "ones_of_xor" : "ones_of_and"
+                                  : fmt::format("dot_of_{}<{}, {}>", 32 / bits, sign(left), sign(right));
+  const size_t a = p[3] == fmt::format("m16n8k{}", 256 / bits)   ? 4
+                   : p[3] == fmt::format("m16n8k{}", 128 / bits) ? 2
+                                                                 : 0;
   const words to = vector(o[0]);
-  if (left.empty() || right.empty() || a == 0 || to.size() != 4 || vector(o[1]).size() != a ||
-      vector(o[2]).size() != a / 2 || vector(o[3]).size() != 4)
+  if (a == 0 || to.size() != 4 || vector(o[1]).size() != a || vector(o[2]).size() != a / 2 || vector(o[3]).size() != 4)
     return "";
   std::string code = fmt::format(
       "int32_t simt_d[4]; const uint32_t simt_a[4] = {}, simt_b[2] = {}; const int32_t simt_c[4] = {}; "
-      "ptx::products_of_bytes<{}, {}>(simt_d, simt_a, simt_b, simt_c, {});",
-      array("uint32_t", o[1]), array("uint32_t", o[2]), array("int32_t", o[3]), left, right, types == 7);
+      "ptx::products_of_integers<ptx::{}>(simt_d, simt_a, simt_b, simt_c, {});",
+      array("uint32_t", o[1]), array("uint32_t", o[2]), array("int32_t", o[3]), dot, types == 7);
   for (size_t k = 0; k < 4; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
   return code;
 }
@@ -348,7 +386,7 @@ std::string ptx_translator::wgmma(const instruction& i) {
 std::string ptx_translator::memory(const instruction& i) {
   const auto& o = i.operands;
   if (i.name() == "isspacep" && o.size() == 2)
-    return i.has("shared") || i.has("shared::cta") || i.has("global")
+    return i.has("shared") || i.has("shared::cta") || i.has("shared::cluster") || i.has("global")
                ? store(o[0], fmt::format("{}::simt::is_shared(reinterpret_cast<const void*>({}))",
                                          i.has("global") ? "!" : "", as("uint64_t", o[1])))
                : "";
@@ -371,6 +409,10 @@ std::string ptx_translator::memory(const instruction& i) {
                           address(o[2], k_cluster), k, k);
     return code;
   }
+  if (i.begins({"mapa", "u64"}) && o.size() == 3)
+    return store(o[0],
+                 fmt::format("reinterpret_cast<uint64_t>(::simt::map_shared_rank(reinterpret_cast<char*>({}), {}))",
+                             as("uint64_t", o[1]), as("unsigned", o[2])));
   const bool loads = i.name() == "ld" || i.name() == "ldu", stores = i.name() == "st";
   const std::string type = i.type();
   if (type.empty() || i.has("async")) return "";
@@ -378,23 +420,37 @@ std::string ptx_translator::memory(const instruction& i) {
     const bool ordered = i.has("acquire") || i.has("release") || i.has("relaxed") || i.has("volatile");
     const words values = vector(loads ? o[0] : o[1]);
     const std::string place = address(loads ? o[1] : o[0], space_of(i));
-    if (ordered && (values.size() != 1 || (i.type().find("32") == std::string::npos &&
-                                           i.type().find("64") == std::string::npos && type != "float")))
+    if (ordered && type.find("32") == std::string::npos && type.find("64") == std::string::npos && type != "float")
       return "";
-    const std::string order =
-        fmt::format("{}, {}", i.has("acquire") || i.has("release"), i.has("volatile") ? k_device_scope : scope_of(i));
+    if (ordered) return ordered_access(i, loads ? o[0] : o[1], place);
     if (loads) {
-      if (ordered) return store(values[0], fmt::format("ptx::load_ordered<{}>({}, {})", type, place, order));
       std::string code =
           fmt::format("{0} simt_v[{1}]; ptx::load(simt_v, {2}, {3});", type, values.size(), place, i.has("nc"));
       for (size_t k = 0; k < values.size(); ++k) code += " " + store(values[k], fmt::format("simt_v[{}]", k));
       return code;
     }
-    if (ordered) return fmt::format("ptx::store_ordered({}, {}, {});", place, as(type, values[0]), order);
     return fmt::format("const {} simt_v[{}] = {}; ptx::store({}, simt_v);", type, values.size(),
                        array(type.c_str(), o[1]), place);
   }
   return i.name() == "atom" || i.name() == "red" ? atomic(i, type) : "";
+}
+
+// A load or store with a memory order, of one element after the other. An acquiring load fences after the last one, a
+// releasing store before the first one.
+std::string ptx_translator::ordered_access(const instruction& i, const std::string& values, const std::string& place) {
+  const std::string type = i.type(), scope = i.has("volatile") ? k_device_scope : scope_of(i);
+  const words list = vector(values);
+  std::string code = fmt::format("char* const simt_p = {};", place);
+  for (size_t k = 0; k < list.size(); ++k) {
+    const std::string at = fmt::format("simt_p + {} * sizeof({})", k, type);
+    if (i.name() == "st")
+      code +=
+          fmt::format(" ptx::store_ordered({}, {}, {}, {});", at, as(type, list[k]), k == 0 && i.has("release"), scope);
+    else
+      code += " " + store(list[k], fmt::format("ptx::load_ordered<{}>({}, {}, {})", type, at,
+                                               k + 1 == list.size() && i.has("acquire"), scope));
+  }
+  return code;
 }
 
 std::string ptx_translator::atomic(const instruction& i, const std::string& type) {
@@ -483,7 +539,7 @@ std::string ptx_translator::warp(const instruction& i) {
   if (i.name() == "activemask" && o.size() == 1) return store(o[0], "::__activemask()");
   if (i.begins({"match", "any", "sync"}) && o.size() == 3)
     return store(o[0], fmt::format("::__match_any_sync({}, {})", as("unsigned", o[2]), as(i.type(), o[1])));
-  if (i.begins({"redux", "sync"}) && o.size() == 3) {
+  if (i.begins({"redux", "sync"}) && o.size() == 3 && !i.has("f32")) {
     for (const char* op : {"add", "min", "max", "and", "or", "xor"}) {
       const std::string t = i.has("s32") ? "int" : "unsigned";
       if (i.has(op))

@@ -119,9 +119,11 @@ class ptx_translator {
   std::string bulk_reductions(const instruction& i);
   std::string tensor(const instruction& i);
   std::string mma(const instruction& i);
+  std::string double_mma(const instruction& i);
   std::string integer_mma(const instruction& i);
   std::string wgmma(const instruction& i);
   std::string memory(const instruction& i);
+  std::string ordered_access(const instruction& i, const std::string& values, const std::string& place);
   std::string atomic(const instruction& i, const std::string& type);
   std::string sums_in_memory(const instruction& i, const std::string& type);
   std::string warp(const instruction& i);

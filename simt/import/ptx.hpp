@@ -145,6 +145,17 @@ inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, S
   return parity;
 }
 
+inline uint64_t arrive_often_for_state(char* p, unsigned count, barrier_order order, SIMT_SITE) {
+  const uint64_t parity = barrier_at(p).parity(site);
+  arrive(p, count, order, site);
+  return parity;
+}
+inline uint64_t drop_for_state(char* p, barrier_order order, SIMT_SITE) {
+  const uint64_t parity = barrier_at(p).parity(site);
+  barrier_at(p).arrive_and_drop(order, site);
+  return parity;
+}
+
 // ---- tensor cores
 
 inline major major_of(int transposed) { return transposed != 0 ? major::mn : major::k; }
@@ -170,24 +181,74 @@ inline void products_of_f16(uint32_t (&d)[2], const uint32_t (&a)[4], const uint
     d[i] = pack(from_float<::simt::f16>(after[2 * i]), from_float<::simt::f16>(after[2 * i + 1]));
 }
 
-// mma.sync m16n8k32 of bytes (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32"): each lane gathers the two rows of A
-// and the two columns of B that its results need.
-template <class A, class B>
-void products_of_bytes(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const int32_t (&c)[4],
-                       bool saturates, SIMT_SITE) {
+// mma.sync m16n8 of bytes and narrower elements (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32"): each lane gathers
+// the two rows of A and the two columns of B that its results need. Calls visit(which of the lane's four results, which
+// words of its row and column, their bits in A and in B).
+template <class Visit>
+void each_product_of_words(const uint32_t (&a)[4], const uint32_t (&b)[2], const call_site& site, const Visit& visit) {
   const auto lane = static_cast<int>(lane_index());
   const int row = lane / 4 * 4, col = lane % 4 * 8;
-  int64_t sums[4] = {};
   for (int k = 0; k < 4; ++k) {
     uint32_t left[4], right[2][2];
     for (int i = 0; i < 4; ++i) left[i] = __shfl_sync(~0u, a[i], row + k, 32, site);
     for (int i = 0; i < 4; ++i) right[i / 2][i % 2] = __shfl_sync(~0u, b[i % 2], col + i / 2 * 4 + k, 32, site);
     for (int i = 0; i < 4; ++i)
-      for (int half = 0; half < 2; ++half)
-        sums[i] += static_cast<int32_t>(dot_of_4<A, B>(left[i / 2 + 2 * half], right[i % 2][half], 0));
+      for (int half = 0; half < 2; ++half) visit(i, 4 * half + k, left[i / 2 + 2 * half], right[i % 2][half]);
   }
+}
+// `Dot`: the sum of the products of two words' elements and of a number.
+template <uint32_t (*Dot)(uint32_t, uint32_t, uint32_t)>
+void products_of_integers(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], const int32_t (&c)[4],
+                          bool saturates, SIMT_SITE) {
+  int64_t sums[4] = {};
+  each_product_of_words(a, b, site, [&](int i, int, uint32_t left, uint32_t right) {
+    sums[i] += static_cast<int32_t>(Dot(left, right, 0));
+  });
   for (int i = 0; i < 4; ++i)
     d[i] = saturates ? clamped<int32_t>(sums[i] + c[i]) : static_cast<int32_t>(static_cast<uint64_t>(sums[i] + c[i]));
+}
+
+// mma.sync m16n8k32 of reals of 8 bits, in the arithmetic of wgmma.
+inline void products_of_fp8(tensor_types types, tensor_sum sum, float (&d)[4], const uint32_t (&a)[4],
+                            const uint32_t (&b)[2], const float (&c)[4], SIMT_SITE) {
+  uint32_t left[2 * 32] = {}, right[8 * 32] = {};
+  each_product_of_words(a, b, site, [&](int i, int word, uint32_t x, uint32_t y) {
+    for (int byte = 0; byte < 4; ++byte) {
+      left[i / 2 * 32 + 4 * word + byte] = x >> 8 * byte & 255;
+      right[i % 2 * 32 + 4 * word + byte] = y >> 8 * byte & 255;
+    }
+  });
+  float sums[2 * 8] = {};
+  for (int i = 0; i < 4; ++i) sums[i / 2 * 8 + i % 2] = c[i];
+  tensor_step(types, k_rules_of_8_bits, 2, 8, left, right, sums, sums, sum);
+  for (int i = 0; i < 4; ++i) d[i] = import::approximate("mma of 8-bit reals", sums[i / 2 * 8 + i % 2]);
+}
+inline void products_of_fp8(tensor_types types, tensor_sum sum, uint32_t (&d)[2], const uint32_t (&a)[4],
+                            const uint32_t (&b)[2], const uint32_t (&c)[2], SIMT_SITE) {
+  float before[4], after[4];
+  for (int i = 0; i < 4; ++i) before[i] = to_float(::simt::f16{static_cast<uint16_t>(c[i / 2] >> 16 * (i % 2))});
+  products_of_fp8(types, sum, after, a, b, before, site);
+  for (int i = 0; i < 2; ++i)
+    d[i] = pack(from_float<::simt::f16>(after[2 * i]), from_float<::simt::f16>(after[2 * i + 1]));
+}
+
+// mma.sync of f64: a lane has Rows rows of A and of the sums, and Steps times four products for each.
+template <size_t Rows, size_t Steps>
+void products_of_f64(double (&d)[2 * Rows], const double (&a)[Rows * Steps], const double (&b)[Steps],
+                     const double (&c)[2 * Rows], SIMT_SITE) {
+  const auto lane = static_cast<int>(lane_index());
+  double sums[2 * Rows];
+  for (size_t i = 0; i < 2 * Rows; ++i) sums[i] = c[i];
+  for (size_t step = 0; step < Steps; ++step)
+    for (int k = 0; k < 4; ++k) {
+      double right[2];
+      for (int i = 0; i < 2; ++i) right[i] = __shfl_sync(~0u, b[step], (lane % 4 * 2 + i) * 4 + k, 32, site);
+      for (size_t row = 0; row < Rows; ++row) {
+        const double left = __shfl_sync(~0u, a[row + Rows * step], lane / 4 * 4 + k, 32, site);
+        for (size_t i = 0; i < 2; ++i) sums[2 * row + i] = std::fma(left, right[i], sums[2 * row + i]);
+      }
+    }
+  for (size_t i = 0; i < 2 * Rows; ++i) d[i] = import::approximate("mma of double", sums[i]);
 }
 
 // ---- matrices of 8 x 8 elements of 16 bits

@@ -403,6 +403,32 @@ SIMT_INLINE uint32_t dot_of_4(uint32_t a, uint32_t b, uint32_t c) {
                                static_cast<int32_t>(field<B>(static_cast<B>(b), at, 8)));
   return c;
 }
+// The same of elements of 4 bits, and of bits: how many differ, or are both set.
+template <class A, class B>
+SIMT_INLINE uint32_t dot_of_8(uint32_t a, uint32_t b, uint32_t c) {
+  for (uint32_t at = 0; at < 32; at += 4)
+    c += static_cast<uint32_t>(static_cast<int32_t>(field<A>(static_cast<A>(a), at, 4)) *
+                               static_cast<int32_t>(field<B>(static_cast<B>(b), at, 4)));
+  return c;
+}
+inline uint32_t ones_of_xor(uint32_t a, uint32_t b, uint32_t c) {
+  return c + static_cast<uint32_t>(__builtin_popcount(a ^ b));
+}
+inline uint32_t ones_of_and(uint32_t a, uint32_t b, uint32_t c) {
+  return c + static_cast<uint32_t>(__builtin_popcount(a & b));
+}
+// A function of each half of two words.
+template <class T, T (*F)(T, T)>
+SIMT_INLINE uint32_t in_halves(uint32_t a, uint32_t b) {
+  const auto one = [&](int at) { return static_cast<uint16_t>(F(static_cast<T>(a >> at), static_cast<T>(b >> at))); };
+  return one(0) | static_cast<uint32_t>(one(16)) << 16;
+}
+// x as a tf32, to the nearest with ties to even, or cut.
+inline float even_tf32(float x, bool cuts) {
+  const auto b = get<uint32_t>(x);
+  const bool is_finite = (b & 0x7f800000u) != 0x7f800000u;
+  return get<float>((is_finite && !cuts ? b + 0xfffu + (b >> 13 & 1) : b) & ~0x1fffu);
+}
 // The two halves of a by the two lower, or upper, bytes of b.
 template <class A, class B>
 SIMT_INLINE uint32_t dot_of_2(uint32_t a, uint32_t b, uint32_t c, bool upper) {

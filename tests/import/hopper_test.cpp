@@ -166,6 +166,11 @@ TEST(Arrivals, AreOfCopiesAndStoresToo) {
   }
 }
 
+TEST(PtxForms, GiveWhatPlainLoopsGive) {
+  const result r = run_program("ptx_forms.cu --no-trace --seeds 1");
+  EXPECT_TRUE(ended(r, 0, {"approximated are mma of 8-bit reals, mma of double", "ptx_forms.cu: clean under 6"}));
+}
+
 TEST(Im2cols, NameTheRuleThatARequestBreaks) {
   const rule rules[] = {{"rank", "tensorRank: 2, allowed are 3 to 5"},
                         {"lower", "pixelBoxLowerCorner[1]: -129, allowed are -128 to 127 in this rank"},
