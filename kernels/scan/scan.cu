@@ -33,7 +33,7 @@ struct scan_arguments {
 
 // ---- a row, or a part of it, by some lanes of a warp ----
 
-constexpr int k_lanes_threads = 256;
+constexpr int k_lanes_threads = 256;  // of a block, at most
 
 // `Lanes` lanes take a row. No barrier.
 template <class T, int Lanes, int Vectors, bool Aligned>
@@ -333,7 +333,10 @@ bool is_aligned(const scan_arguments<T>& a) {
 
 template <class T, int Lanes, int Vectors>
 void launch_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
-  simt::launch({grid_size(ceil_div(a.rows, k_lanes_threads / Lanes), stream), k_lanes_threads, 0, stream},
+  int threads = k_lanes_threads;  // of a block; fewer rather than leave multiprocessors without a block
+  while (threads > k_warp_size && ceil_div(a.rows, threads / Lanes) < simt::device_properties(stream).sm_count)
+    threads /= 2;
+  simt::launch({grid_size(ceil_div(a.rows, threads / Lanes), stream), static_cast<unsigned>(threads), 0, stream},
                is_aligned(a) ? scan_lanes<T, Lanes, Vectors, true> : scan_lanes<T, Lanes, Vectors, false>, a);
 }
 
