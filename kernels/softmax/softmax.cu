@@ -40,6 +40,7 @@ namespace {
 
 constexpr int64_t k_subwarp_cols = 64;
 constexpr int64_t k_warp_cols = 2048;
+constexpr int64_t k_short_block_cols[] = {769, 1024};  // of f16, which a block reads 2 to 3 % faster than a warp
 constexpr int64_t k_block_cols = 32768;
 constexpr int64_t k_cluster_cols = 262144;
 constexpr int64_t k_block_dispatch_cols = 24576;
@@ -161,7 +162,7 @@ constexpr warpcheck_variant k_variants[] = {
     row_variant("softmax_loop", 1, -1, 1, 0, k_dtypes),
     row_variant("softmax_subwarp", 1, k_subwarp_cols, 1, k_subwarp_cols, k_dtypes),
     row_variant("softmax_warp", 1, k_warp_cols, k_subwarp_cols + 1, k_warp_cols, k_dtypes),
-    row_variant("softmax_block", 1, k_block_cols, k_warp_cols + 1, k_block_dispatch_cols, k_dtypes),
+    row_variant("softmax_block", 1, k_block_cols, k_short_block_cols[0], k_block_dispatch_cols, k_dtypes),
     row_variant("softmax_persistent", 1, -1, k_cluster_cols + 1, -1, k_dtypes),
     row_variant("softmax_cluster", 1, k_cluster_cols, k_block_dispatch_cols + 1, k_cluster_cols, k_dtypes),
     row_variant("softmax_small_matrix", 1, k_small_matrix_cols, 1, k_small_matrix_cols, WARPCHECK_F32),
@@ -181,6 +182,9 @@ softmax_variant pick(int64_t cols, simt::stream_t stream) {
 template <class T>
 softmax_variant pick(const softmax_arguments<T>& a, simt::stream_t stream) {
   if (a.cols <= 0) return softmax_variant::automatic;
+  if (std::is_same_v<T, simt::f16> && a.cols >= k_short_block_cols[0] && a.cols <= k_short_block_cols[1] &&
+      has_aligned_rows(a))
+    return softmax_variant::block;
   return a.argmax == nullptr && is_small_matrix(a, stream) ? softmax_variant::small_matrix : pick(a.cols, stream);
 }
 
