@@ -111,14 +111,14 @@ std::string text_of(const std::vector<std::pair<std::string, int64_t>>& counts) 
   std::string text;
   for (const auto& [name, count] : counts) text += fmt::format("{} {} {}", text.empty() ? ";" : ",", name, count);
   std::replace(text.begin(), text.end(), '_', ' ');
-  if (counts.size() == 1) text += ", bank conflicts not known without a build with the race detector";
+  if (counts.size() == 1) text += ", bank conflicts not known (the race detector has not run)";
   return text;
 }
 
 void print_what_times_mean(const program& p) {
   if (p.options.device == "cuda") return;
   fmt::print("device {}: times are the host's and mean nothing for a GPU; bytes that a call moves at least{}:\n",
-             p.options.device, p.counting ? ", and its barriers and bank conflicts" : "");
+             p.options.device, !p.counting.empty() ? ", and its barriers and bank conflicts" : "");
   for (const measurement& m : p.results) {
     const traffic moved = traffic_of(p.described, *m.row);
     fmt::print("  {}: {} in, {} out{}\n", m.name, moved.in, moved.out, text_of(m.counts));

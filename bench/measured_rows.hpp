@@ -46,6 +46,12 @@ struct measurement {
   double fraction() const { return limit_us / us; }
 };
 
+// A build whose calls are counted.
+struct counting_build {
+  const engine::listed_operator* op;
+  bench_device device;
+};
+
 struct program {
   const operator_bench_options& options;
   const engine::description& described;
@@ -56,9 +62,7 @@ struct program {
   foreign_times foreign = {};
   std::unique_ptr<recorded_turn> turn = {};  // of a subject that times itself
   std::list<bench_device> devices = {};      // the subject's first, then those of isolated peers, or of our kernel
-  // The device that counts a call of the subject's, and the subject there; emulated only.
-  std::optional<bench_device> counting = {};
-  const engine::listed_operator* counted = nullptr;
+  std::list<counting_build> counting = {};   // of the subject, on the emulated device; the last sees most
   std::vector<measurement> results = {};
   bool failed = false;
 

@@ -149,13 +149,20 @@ std::vector<std::pair<std::string, int64_t>> counts_in(const std::string& text) 
   return all;
 }
 
+// The build with the race detector sees accesses, but would take minutes for more elements.
+std::vector<std::pair<std::string, int64_t>> counts_of(const program& p, const bench_row& row) {
+  const bool is_small = elements_of(p.described, row) <= k_emulated_elements;
+  const counting_build& by = is_small ? p.counting.back() : p.counting.front();
+  return counts_in(timed_call(p.described, row, by.device).count(*by.op));
+}
+
 measurement measure(program& p, const bench_row& row) {
   const calls_of_row calls(p, row);
   const traffic moved = traffic_of(p.described, row);
   measurement result;
   result.row = &row;
   result.name = name_of(p.described, row);
-  if (p.counting) result.counts = counts_in(timed_call(p.described, row, *p.counting).count(*p.counted));
+  if (!p.counting.empty()) result.counts = counts_of(p, row);
   calls.on(p.device()).verify(*p.subject);
   const row_runs runs(p, row, calls, moved);
   const std::vector<std::vector<double>> all = p.device().timing.in_turn(runs.all);
@@ -284,14 +291,9 @@ const bench_device& device_of(program& p, const listed_operator& op, const warpc
   return p.devices.emplace_back(bench_device{api, dl_device(op), stream, host_timing(api), &p.limit});
 }
 
-// The build with the race detector counts, if there is one, because the other one sees no accesses to memory.
-void open_counting(program& p, const candidate& subject) {
-  const bool sees_accesses = subject.instrumented_op != nullptr;
-  p.counted = sees_accesses ? subject.instrumented_op : subject.op;
-  const warpcheck_device_api& api = sees_accesses ? *subject.instrumented_api : *subject.api;
-  p.limit.name(p.counted, p.options.candidate);
-  p.counting.emplace(
-      bench_device{api, dl_device(*p.counted), new_stream(p, api, "fair counts"), host_timing(api), &p.limit});
+void open_counting(program& p, const listed_operator& op, const warpcheck_device_api& api) {
+  p.limit.name(&op, p.options.candidate);
+  p.counting.push_back({&op, {api, dl_device(op), new_stream(p, api, "fair counts"), host_timing(api), &p.limit}});
 }
 
 peer make_peer(program& p, const std::string& name, const candidate& c) {
@@ -350,7 +352,8 @@ void open(program& p) {
     const auto [shown, c] = open_peer(p, name);
     p.peers.push_back(make_peer(p, shown, c));
   }
-  if (kind == WARPCHECK_DEVICE_EMULATED) open_counting(p, subject);
+  if (kind == WARPCHECK_DEVICE_EMULATED) open_counting(p, *subject.op, *subject.api);
+  if (subject.instrumented_op) open_counting(p, *subject.instrumented_op, *subject.instrumented_api);
   p.limit.name(p.subject, p.options.candidate);
   for (const peer& other : p.peers) p.limit.name(other.op, other.name);
   for (const std::string& file : p.options.peer_times) read_foreign(file, &p.foreign);
