@@ -184,6 +184,9 @@ void tensor_store(const tensor_map* map, const tensor_place& place, const void* 
   const tensor_map& m = checked_map(map, place, pc);
   need_alignment(source, 128, "source");
   need_own_shared(source, "source");
+  for (unsigned i = 0; i + 2 < m.rank; ++i)
+    if (m.lower[i] != 0 || m.upper[i] != 0)
+      refuse_tensor("its tensor map has a corner that is not 0, for which a GPU has no store");
   if (!has_reduction(m.type, how)) refuse_tensor("elements of its type have no such reduction");
   const auto tile = tile_of(m, place, source);
   tile->reduction = how;

@@ -193,7 +193,8 @@ TEST(Im2cols, NameTheRuleThatARequestBreaks) {
 TEST(Im2cols, NameTheRuleThatACopyBreaks) {
   const rule rules[] = {{"tiled", "it is tiled, and its tensor map is of im2col"},
                         {"base", "the filter's base is 6 in dimension 1, outside of the box: 0 to 5"},
-                        {"offset", "an offset is 256, allowed are 0 to 255"}};
+                        {"offset", "an offset is 256, allowed are 0 to 255"},
+                        {"corner", "its tensor map has a corner that is not 0, for which a GPU has no store"}};
   for (const rule& broken : rules) {
     const result r = run_program(std::string("im2col.cu --no-trace --schedule fair -- wrong ") + broken.name);
     EXPECT_TRUE(ended(r, 1, {broken.says})) << broken.name;
