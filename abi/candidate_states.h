@@ -15,9 +15,9 @@ extern "C" {
  *   exp overflows                   sigmoid, matmul: the logistic function is 1 / (1 + exp(-z)) of every z
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
  *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
- * A statement that reaches no verdict on the operator is refused: sums, except of softmax, log_softmax, logsumexp,
- * reduce, scan, matmul and plug-ins; batch-invariant of argmax, argsort, histogram and best_split. For the traits that
- * can be lacked see docs/bring_your_own/README.md. */
+ * A statement that reaches no verdict on the operator is refused (statement_rules of the operator's description,
+ * properties/engine/cases/description.hpp). Which operators take which statements, and which traits can be lacked:
+ * docs/bring_your_own/README.md. */
 const char* warpcheck_candidate_states(const char* op);
 typedef const char* (*warpcheck_candidate_states_fn)(const char* op);
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "command/support.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/run_case.hpp"
@@ -27,19 +29,22 @@ constexpr int64_t k_most_elements = int64_t{1} << 16;
 // A gate function with a larger error, 2^-10, has fewer digits than a half-precision number.
 constexpr int64_t k_largest_stated_gates = int64_t{1} << 14;
 
+const statement_rules& rules_of(const std::string& op) { return find_description(op)->statements; }
+
 // Judges one launch of the case by the bounds that follow from the statement.
 bool is_admitted(trial_case c, int64_t number) {
   c.knobs["detect"] = "off";
   c.knobs.insert({"schedule", "fair"});
   offer stated = stated_by(c);
-  (c.op == "gru" ? stated.gates : stated.sum_depth) = number;
+  (rules_of(c.op).gates ? stated.gates : stated.sum_depth) = number;
   return run_case_stating(c, stated).result <= verdict::skipped;
 }
 
 // Returns the smallest number, at least `known`, that admits the case; nothing if none does.
 std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   if (is_admitted(c, known)) return known;
-  if (!is_admitted(c, c.op == "gru" ? k_largest_stated_gates : reference::k_longest_stated_chain)) return std::nullopt;
+  const int64_t most = rules_of(c.op).gates ? k_largest_stated_gates : reference::k_longest_stated_chain;
+  if (!is_admitted(c, most)) return std::nullopt;
   int64_t refused = known, more = 1;
   while (!is_admitted(c, refused + more)) more *= 2;
   int64_t admitted = refused + more;
@@ -50,9 +55,7 @@ std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   return admitted;
 }
 
-bool compares_values(const property& p) {
-  return p.name == (p.op == "gru" ? "forward-matches-the-reference" : "within-error-bound");
-}
+bool compares_values(const property& p) { return p.name == rules_of(p.op).judged_by; }
 
 // Returns the cases that decide the number: all of a property that compares values, and the failing ones of another.
 std::vector<trial_case> deciding_cases(const planned_job& j, const job_result& r) {
@@ -93,11 +96,14 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
     const planned_job& j = jobs[i];
     if (results[i].worst > verdict::skipped && results[i].worst != verdict::violation) continue;
     if (j.t.offered.has_our_plan || j.t.candidate == "builtin") continue;
+    const statement_rules& rules = rules_of(j.t.op);
+    if (!rules.sums && !rules.gates) continue;
     if (!compares_values(*j.p) && results[i].failures.empty()) continue;
-    if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0});
+    if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0, rules.gates});
     admitted_statement& a = all.back();
     const child_outcome outcome =
-        run_in_child([&] { return number_and_failures(deciding_cases(j, results[i]), a.number); }, k_seconds);
+        run_in_child([&] { return number_and_failures(deciding_cases(j, results[i]), a.number); }, k_seconds,
+                     [] { return interrupt_watch::seen(); });
     int64_t failing = 0;
     if (outcome.finished && std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64, &a.number, &failing) == 2)
       a.failing += failing;
@@ -107,16 +113,16 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
 }
 
 std::string text_of(const admitted_statement& a) {
-  return fmt::format("{}: passes with {} >= {}{}", a.op, a.is_of_gates() ? "gates" : "sums of depth", a.number,
+  return fmt::format("{}: passes with {} >= {}{}", a.op, a.is_of_gates ? "gates" : "sums of depth", a.number,
                      a.failing > 0 ? fmt::format(", except {} cases that no {} admits", a.failing,
-                                                 a.is_of_gates() ? "such statement" : "depth")
+                                                 a.is_of_gates ? "such statement" : "depth")
                                    : "");
 }
 
 nlohmann::json to_json(const std::vector<admitted_statement>& all) {
   nlohmann::json list = nlohmann::json::array();
   for (const admitted_statement& a : all)
-    list.push_back({{"operator", a.op}, {a.is_of_gates() ? "gates" : "sum_depth", a.number}, {"failing", a.failing}});
+    list.push_back({{"operator", a.op}, {a.is_of_gates ? "gates" : "sum_depth", a.number}, {"failing", a.failing}});
   return list;
 }
 

@@ -11,14 +11,13 @@
 
 namespace warpcheck::cli {
 
-// A statement of one number (docs/bring_your_own): the longest chain of additions in a sum, or for gru the error of its
-// gate functions.
+// A statement of one number (docs/bring_your_own): the longest chain of additions in a sum, or the error of gate
+// functions.
 struct admitted_statement {
   std::string op;
   int64_t number = 0;
   int64_t failing = 0;  // cases that no number admits
-
-  bool is_of_gates() const { return op == "gru"; }
+  bool is_of_gates = false;
 };
 // Judges the cases of the property that compares values again, and the failing cases of other properties, with the
 // smallest number that admits them. Operators whose candidate publishes our plan, or whose results need no statement,

@@ -24,6 +24,7 @@ void judge_argmax(trial& t, const run_result& r, int64_t row) {
 row_operator argmax_operator() {
   row_operator op;
   op.described = description_of(argmax_contract());
+  op.described.statements = {.sums = false, .batch_invariant = false};
   op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;

@@ -109,6 +109,7 @@ std::vector<bench_line> timed_lines() {
 row_operator argsort_operator() {
   row_operator op;
   op.described = description_of(argsort_contract());
+  op.described.statements = {.sums = false, .batch_invariant = false};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(0, k_descending | k_wide)); };
   op.set_extra = [](trial_case& c, int extra) {
     c.find("index")->type = extra & k_wide ? dtype::i64 : dtype::i32;

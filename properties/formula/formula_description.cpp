@@ -134,6 +134,7 @@ description describe(const named_formula& f) {
   description d;
   d.op = f.engine_name();
   d.formula = f.identity();
+  d.statements = {.sums = false, .plan = false};  // its arithmetic line states depths
   call_form form;
   form.name = "call";
   for (const std::string& name : f.op.free_extents()) {

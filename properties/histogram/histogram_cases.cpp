@@ -104,6 +104,7 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
 
 const description_registration described([] {
   description d = description_of(histogram_contract());
+  d.statements = {.sums = false, .batch_invariant = false};
   find_extent(d, "total_bins").derived = [](const sizes& of, const trial_case& c) {
     return columns_by_knobs(c, size(of, "cols")).total_bins;
   };

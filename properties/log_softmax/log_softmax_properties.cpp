@@ -39,6 +39,7 @@ std::vector<bench_row> timed_rows() {
 row_operator log_softmax_operator() {
   row_operator op;
   op.described = description_of(log_softmax_contract());
+  op.described.statements.log_of_sum = true;
   op.described.bench = {"rows", timed_rows()};
   op.judge_row = judge_log_softmax;
   op.seldom_one_column = true;

@@ -31,6 +31,7 @@ void judge_logsumexp(trial& t, const run_result& r, int64_t row) {
 row_operator logsumexp_operator() {
   row_operator op;
   op.described = description_of(logsumexp_contract());
+  op.described.statements.log_of_sum = true;
   op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
   // y is f32 whatever x is.
   op.set_extra = [](trial_case& c, int wide) {

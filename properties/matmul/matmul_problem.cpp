@@ -119,6 +119,7 @@ void mend(trial_case& c) {
 
 const description_registration described([] {
   description d = description_of(matmul_contract());
+  d.statements.logistic = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
   d.extents.back().derived = [](const sizes& of, const trial_case& c) {
     return work_bytes_of(contract_call_of(of, c));
   };

@@ -60,7 +60,7 @@ TEST(statements, are_taken_by_the_operators_that_they_reach) {
 TEST(statements, of_a_formula_concern_no_sums) {
   description d;
   d.op = "stated.op";
-  d.formula = "stated.op#1";
+  d.statements = {.sums = false, .plan = false};
   describe_operator(d);
   EXPECT_EQ(refusal(d.op, "sums chain"),
             "states: 'sums chain' is not a statement of a candidate of stated.op; allowed are 'lacks ...' and "
@@ -69,7 +69,7 @@ TEST(statements, of_a_formula_concern_no_sums) {
   EXPECT_EQ(refusal(d.op, "batch-invariant"), "");
   // The reference of a plug-in may use what is stated of sums.
   d.op = "plugged";
-  d.formula = "";
+  d.statements = {};
   describe_operator(d);
   EXPECT_EQ(refusal(d.op, "sums <= 8; plan"), "");
 }

@@ -108,6 +108,18 @@ struct split_call {
   std::vector<std::pair<std::string, std::string>> handed;  // output -> input of the backward call
 };
 
+// The statements of a candidate that reach the verdicts on the operator (abi/candidate_states.h).
+struct statement_rules {
+  bool sums = true;         // bounds follow the depth of sums
+  bool gates = false;       // bounds follow the error of gate functions, not the depth of sums
+  bool log_of_sum = false;  // results are logarithms of sums
+  bool plan = true;
+  bool batch_invariant = true;
+  // True if the case's result is a logistic function's; null: that of no case is.
+  std::function<bool(const trial_case&)> logistic = nullptr;
+  std::string judged_by = "within-error-bound";  // the property whose cases determine the least statement
+};
+
 struct description {
   std::string op;
   std::vector<extent_info> extents;
@@ -123,6 +135,7 @@ struct description {
   std::function<void(const trial_case&, tensor_map&)> derive = nullptr;
   bool lists_all_tensors = false;  // cases list all tensors of their form; an absent one has no elements
   std::optional<split_call> split = {};
+  statement_rules statements = {};
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
   // Returns the form of a case, or null.

@@ -48,6 +48,9 @@ bool is_value(const scalar_rule& s, const trial_case& c, const std::string& valu
 
 bool is_apart(const tensor_spec& t) { return t.rows() > 1 && t.cols() > 0 && t.ld > t.cols(); }
 
+// True if the call passes so large a distance, which a candidate may refuse for a single row, too.
+bool is_distant(const tensor_spec& t, int64_t size) { return t.elements() > 0 && t.ld > std::max(size, t.cols()); }
+
 // Returns the distance of the tensor's address from a fully aligned one, in bytes.
 int64_t misalignment_of(const trial_case& c, const tensor_spec& t) {
   const tensor_spec* const host = t.beside.empty() ? nullptr : c.find(t.beside);
@@ -365,10 +368,8 @@ trait_set parse_traits(std::string_view op, std::string_view text) {
     if (d) traits.push_back(parse_trait(*d, part));
     if (!d || !is_trait(*d, traits.back()))
       throw usage_error(fmt::format(
-          "offer: '{}' is nothing that a candidate of {} can lack; allowed are TENSOR, SCALAR=VALUE, SCALAR!=VALUE, "
-          "TENSOR:TYPE, ldTENSOR>cols, ldTENSOR%NUMBER, TENSOR misaligned BYTES, TENSOR beside TENSOR, "
-          "TENSOR same TENSOR, EXTENT>SIZE, EXTENT<SIZE, EXTENT%SIZE, EXTENT*EXTENT%SIZE and EXTENT!=EXTENT by the "
-          "names of 'warpcheck list {}'",
+          "offer: '{}' is nothing that a candidate of {} can lack; examples are TENSOR, SCALAR=VALUE, EXTENT>SIZE, "
+          "by the names of 'warpcheck list {}' (all: docs/bring_your_own/README.md)",
           part, op, op));
   }
   return traits;
@@ -386,46 +387,25 @@ offer parse_offer(std::string_view op, std::string_view text) {
 
 namespace {
 
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops) {
-  return std::find(ops.begin(), ops.end(), op) != ops.end();
+// Returns the statements that a candidate of the operator may make, such as "'lacks ...' and 'plan'".
+std::string allowed_text(const statement_rules& allowed) {
+  std::string all = "'lacks ...'";
+  const auto add = [&](bool is_allowed, std::string_view name) {
+    if (is_allowed) all += fmt::format(", '{}'", name);
+  };
+  add(allowed.sums, "sums chain"), add(allowed.sums, "sums <= N"), add(allowed.gates, "gates <= N");
+  add(allowed.log_of_sum, k_log_of_sum), add(allowed.logistic != nullptr, k_exp_overflows);
+  add(allowed.plan, "plan"), add(allowed.batch_invariant, "batch-invariant");
+  const size_t last = all.rfind(", ");
+  return last == std::string::npos ? all : all.replace(last, 2, " and ");
 }
-
-bool is_formula(std::string_view op) {
-  const description* const d = find_description(op);
-  return d && !d->formula.empty();
-}
-
-// The statements that reach the verdicts on an operator. Formulas state depths in their arithmetic line; gru allows any
-// order of its sums; the others without 'sums' have one correct result, or bounds by their contract. The reference of a
-// plug-in may use any statement on sums (reference/numerics/stated_sums.hpp).
-struct statements_of {
-  explicit statements_of(std::string_view op)
-      : sums(!is_formula(op) && !is_one_of(op, {"sigmoid", "argmax", "argsort", "histogram", "best_split", "gru"})),
-        gates(op == "gru"),
-        log_of_sum(is_one_of(op, {"log_softmax", "logsumexp"})),
-        exp_overflows(is_one_of(op, {"sigmoid", "matmul"})),
-        plan(!is_formula(op)),
-        batch_invariant(!is_one_of(op, {"argmax", "argsort", "histogram", "best_split"})) {}
-
-  std::string text() const {
-    std::string all = "'lacks ...'";
-    const auto add = [&](bool is_allowed, std::string_view name) {
-      if (is_allowed) all += fmt::format(", '{}'", name);
-    };
-    add(sums, "sums chain"), add(sums, "sums <= N"), add(gates, "gates <= N"), add(log_of_sum, k_log_of_sum);
-    add(exp_overflows, k_exp_overflows), add(plan, "plan"), add(batch_invariant, "batch-invariant");
-    const size_t last = all.rfind(", ");
-    return last == std::string::npos ? all : all.replace(last, 2, " and ");
-  }
-
-  bool sums, gates, log_of_sum, exp_overflows, plan, batch_invariant;
-};
 
 }  // namespace
 
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
-  const statements_of allowed(op);
+  const description* const described = find_description(op);
+  const statement_rules allowed = described ? described->statements : statement_rules{};
   for (const std::string_view part : trimmed_parts(text, ";")) {
     int64_t number = 0;
     if (part.empty()) continue;
@@ -435,7 +415,7 @@ offer parse_statements(std::string_view op, std::string_view text) {
       o.is_batch_invariant = true;
     else if (allowed.log_of_sum && part == k_log_of_sum)
       o.takes_log_of_sum = true;
-    else if (allowed.exp_overflows && part == k_exp_overflows)
+    else if (allowed.logistic && part == k_exp_overflows)
       o.lets_exp_overflow = true;
     else if (allowed.sums && part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
@@ -447,7 +427,7 @@ offer parse_statements(std::string_view op, std::string_view text) {
       for (trait_set& traits : parse_offer(op, part.substr(5)).lacks) o.lacks.push_back(std::move(traits));
     else
       throw usage_error(fmt::format("states: '{}' is not a statement of a candidate of {}; allowed are {}", part, op,
-                                    allowed.text()));
+                                    allowed_text(allowed)));
   }
   return o;
 }
@@ -465,7 +445,7 @@ bool has(const trial_case& c, const trait& t) {
       return tensor && tensor->elements() > 0 && name_of(tensor->type) == t.value;
     }
     case trait::apart: return c.find(t.name) && is_apart(*c.find(t.name));
-    case trait::distant: return c.find(t.name) && is_apart(*c.find(t.name)) && c.find(t.name)->ld > t.size;
+    case trait::distant: return c.find(t.name) && is_distant(*c.find(t.name), t.size);
     case trait::among: return c.find(t.name) && c.find(t.name)->beside == t.value;
     case trait::same: return c.find(t.name) && c.find(t.name)->same == t.value;
     case trait::more: return extent_size(c, t.name) > t.size;
@@ -497,7 +477,7 @@ std::vector<trait> traits_of(const trial_case& c) {
     if (!t.same.empty()) found.push_back({trait::same, t.name, t.same, 0});
   }
   for (const tensor_spec& t : c.tensors) {
-    if (is_apart(t) && t.ld > INT32_MAX) found.push_back({trait::distant, t.name, "", INT32_MAX});
+    if (is_distant(t, INT32_MAX)) found.push_back({trait::distant, t.name, "", INT32_MAX});
     if (is_apart(t)) found.push_back({trait::apart, t.name, "", 0});
   }
   for (const scalar_rule& s : form->scalars) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call.hpp"
@@ -55,8 +56,8 @@ bool passes_for(const trial_case& c, const offer& stated) {
 
 // Returns the end of the message for a case that passes if the candidate states more, or "".
 std::string helpful_statement(const trial_case& c, const offer& stated, double error_ratio) {
-  const bool has_log = c.op == "log_softmax" || c.op == "logsumexp";
-  const bool has_logistic = c.op == "sigmoid" || (c.op == "matmul" && c.knob("sigmoid") == "1");
+  const statement_rules& allowed = find_description(c.op)->statements;
+  const bool has_logistic = allowed.logistic && allowed.logistic(c);
   offer more = stated;
   // A chain of n terms errs by at most n times the bound of a chain of at least one addition, up to second order, so a
   // larger error needs no second trial.
@@ -69,9 +70,9 @@ std::string helpful_statement(const trial_case& c, const offer& stated, double e
         "for this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
         std::max<int64_t>(0, c.tensors.front().cols() - 1));
   if (!may_be_a_chain) more.sum_depth = stated.sum_depth;
-  more.takes_log_of_sum = has_log;
+  more.takes_log_of_sum = allowed.log_of_sum;
   more.lets_exp_overflow = has_logistic;
-  if (has_log && !stated.has_our_plan && !stated.takes_log_of_sum && passes_for(c, more))
+  if (allowed.log_of_sum && !stated.has_our_plan && !stated.takes_log_of_sum && passes_for(c, more))
     return fmt::format(
         "; it passes for the logarithm of the whole sum, which loses the digits of results near the maximum: state "
         "'{}'{} to be judged so (docs/bring_your_own)",
