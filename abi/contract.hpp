@@ -45,6 +45,7 @@ struct tensor_rule {
   // A call leaves it out where a scalar has one of these values, or where it has no tensor `beside`.
   std::vector<scalar_value> never_with = {};
   std::string beside = {};
+  std::string before = {};  // of an input that is never apart from this output: it is the output as it was before
 };
 
 struct scalar_rule {

@@ -12,7 +12,7 @@ namespace warpcheck {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(other_shape, scalar, value, shape)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scalar_value, scalar, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(tensor_rule, name, is_input, shape, types, is_optional, others, may_be, never_with,
-                                   beside)
+                                   beside, before)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(scalar_rule, name, usual, meaning, least, most, is_integer, names, of_tensor)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(form_rule, name, tensors, scalars, when)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(contract, op, extents, forms)

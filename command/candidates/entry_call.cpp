@@ -48,7 +48,8 @@ class argument_list {
     const int32_t at = find(entry_meaning::input, v.rule->name);
     const bool is_there = v.tensor && !v.is_empty();
     if (at < 0) {
-      if (is_there && !is_workspace(v))
+      const std::string& output = v.rule->before;  // whose parameter then points to this tensor, too
+      if (is_there && !is_workspace(v) && (output.empty() || find(entry_meaning::input, output) < 0))
         throw unsupported_call(fmt::format("the entry has no parameter {}", v.rule->name));
       return;
     }

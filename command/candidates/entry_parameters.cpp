@@ -157,7 +157,7 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
       continue;
     }
     for (const tensor_rule& t : form.tensors)
-      if (t.is_optional && is_named(t.name)) add(t.name);
+      if (t.is_optional && is_named(t.name) && (t.before.empty() || is_named(t.before))) add(t.name);
     for (const scalar_rule& s : form.scalars)
       if (is_named(s.name) && !is_named(s.of_tensor)) add(fmt::format("{}!={}", s.name, engine::usual_text(s)));
   }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "command/candidates/described_contract.hpp"
 #include "command/candidates/entry_parameters.hpp"
@@ -44,9 +46,16 @@ void introduce(python::settings& s) {
   // A function that lists no types accepts f32, or all types of an operator without f32.
   const uint32_t all = s.rules.dtypes(), f32 = all & WARPCHECK_F32;
   if (answer["dtypes"].empty()) s.dtypes = f32 ? f32 : all;
-  for (const std::string name : answer["dtypes"])
+  std::map<std::string, uint32_t> allowed;
+  for (const form_rule& form : s.rules.forms)
     for (uint32_t bit = 1; dtype_name(bit); bit <<= 1)
-      if (name == dtype_name(bit)) s.dtypes |= bit;
+      if (form.tensors.at(0).types & bit) allowed.emplace(dtype_name(bit), bit);
+  for (const std::string name : answer["dtypes"]) {
+    if (!allowed.contains(name))
+      throw usage_error(fmt::format("python: the function's dtypes name {}, which {} does not have; allowed are {}",
+                                    name, s.op, fmt::join(std::views::keys(allowed), ", ")));
+    s.dtypes |= allowed.at(name);
+  }
   s.has_reserve = answer.value("reserve", false) && engine::find_description(s.op)->split;
   s.states = answer.value("states", "");
   if (const std::string lacked = lacked_text(s.op, answer.value("left_out", std::vector<std::string>()));

@@ -4,9 +4,9 @@
 //   v = alpha Sum_l a_l b_l + beta c + bias            G = abs(alpha) Sum abs(a_l b_l), H = abs(beta c), J = abs(bias)
 //   B = [(1+E)(1+u)^r - 1] G + [(1+u)^q - 1] H + [(1+u)^j - 1] J + (1+u)^r N        E, N: dot_bound.hpp
 //
-// r, q and j are the numbers of roundings between the sum, beta c and bias, and v: at most 3, 2 and 1. With a sigmoid
-// the bound is that of the operator sigmoid, with the error of its argument. In f32 without tensor cores v is known bit
-// for bit.
+// r, q and j are the numbers of roundings between the sum, beta c and bias, and v: at most 3, 2 and 1; q may be 3 for
+// kernels without our plan, which may round beta c. With a sigmoid the bound is that of the operator sigmoid, with the
+// error of its argument. In f32 without tensor cores v is known bit for bit.
 #pragma once
 
 #include <optional>

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "reference/numerics/logistic.hpp"
+#include "reference/numerics/stated_sums.hpp"
 
 namespace warpcheck::reference {
 namespace {
@@ -82,10 +83,14 @@ double single(double x) { return static_cast<double>(static_cast<float>(x)); }
 }  // namespace
 
 matmul_roundings roundings_of(const matmul_setting& s) {
-  int exponent = 0;
-  const bool is_power_of_two = std::fabs(std::frexp(s.alpha, &exponent)) == 0.5;
-  const int after_bias = s.has_bias ? 1 : 0, after_c = after_bias + (s.beta != 0 ? 1 : 0);
-  return {after_c + (is_power_of_two || s.alpha == 0 ? 0 : 1), after_c, after_bias};
+  const auto is_rounded = [](double factor) {
+    int exponent = 0;
+    return factor != 0 && std::fabs(std::frexp(factor, &exponent)) != 0.5;
+  };
+  const int after_bias = s.has_bias ? 1 : 0, after_addition = after_bias + (s.beta != 0 ? 1 : 0);
+  // Kernels with another plan than ours need not add beta c in one operation.
+  const bool is_c_rounded = is_rounded(s.beta) && stated_sums::now().any_order;
+  return {after_addition + (is_rounded(s.alpha) ? 1 : 0), after_addition + (is_c_rounded ? 1 : 0), after_bias};
 }
 
 std::vector<bound_term> matmul_bound_terms(const matmul_setting& s, const matmul_operands& given) {

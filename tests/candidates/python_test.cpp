@@ -64,6 +64,7 @@ def by_place(a, b):
     softmax(a, b)
 def other_shape(x, y): numpy.asarray(y)[...] = numpy.asarray(x)[:, :-1]
 def forgets(x, y): pass
+def returns(x, y): return numpy.asarray(x)
 def raises(x, y): raise ValueError("no such luck")
 def dies(x, y): ctypes.string_at(8)
 def leaves(x, y): sys.exit(3)
@@ -90,6 +91,8 @@ def halves(x, y): numpy.asarray(x)
 halves.dtypes = ["bf16"]
 softmax.dtypes = ["f32", "f16"]
 narrow.dtypes = ["f99"]
+def whole(x, y): pass
+whole.dtypes = ["f32", "f64"]
 )");
   }
 
@@ -284,13 +287,15 @@ TEST_F(PyTorch, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
 TEST_F(Python, WhatAFunctionDoesIsAVerdict) {
   const struct {
     const char *function, *verdict, *said;
-  } list[] = {{"raises", "error_return", "ValueError: no such luck (door.py:"},
-              {"dies", "crash", "the Python process was killed by signal 11"},
-              {"leaves", "crash", "the Python process exited with status 3"},
-              {"corrupts", "input_modified", "input x changed during the call"},
-              {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
-              {"forgets", "violation", "was not written"},
-              {"other_shape", "error_return", "could not broadcast"}};
+  } list[] = {
+      {"raises", "error_return", "ValueError: no such luck (door.py:"},
+      {"dies", "crash", "the Python process was killed by signal 11"},
+      {"leaves", "crash", "the Python process exited with status 3"},
+      {"corrupts", "input_modified", "input x changed during the call"},
+      {"beyond", "out_of_bounds", "the guard zone of tensor y was written at byte -1"},
+      {"forgets", "violation", "was not written"},
+      {"returns", "violation", "y was not written; the function returned a value of type ndarray, which is ignored"},
+      {"other_shape", "error_return", "could not broadcast"}};
   for (const auto& one : list) {
     const result r = verify(one.function, "--property within-error-bound --fail-fast");
     EXPECT_TRUE(ended(r, 1, {one.verdict, one.said})) << one.function;
@@ -572,6 +577,8 @@ TEST_F(Python, MistakesAreSaid) {
       {"verify softmax --python door.py:none --interpreter " + interpreter(), 2,
        "python: door.py defines no function 'none'; it defines softmax, unshifted, "},
       {"verify softmax --python door.py:narrow --interpreter " + interpreter(), 2, "narrow.dtypes of door.py is"},
+      {"verify softmax --python door.py:whole --interpreter " + interpreter(), 2,
+       "python: the function's dtypes name f64, which softmax does not have; allowed are bf16, f16, f32"},
       {"verify softmax --python broken.py:f --interpreter " + interpreter(), 2,
        "python: broken.py does not load: ModuleNotFoundError"},
       {"verify softmax --python door.py:softmax --interpreter /no/python", 3, "'/no/python' cannot be started"},

@@ -99,6 +99,40 @@ TEST(SourceTemplate, OfMatmulPassesWhatAsksForNoOrder) {
     EXPECT_TRUE(other.has(std::string("not asked: matmul/") + ours + ": needs the order of sums")) << other.output;
 }
 
+// C = alpha AB + beta C as textbooks write it. It reads C where beta is 0, too, and C may hold NaN then. An entry
+// without c_in finds in c what beta multiplies.
+TEST(Source, OfMatmulThatReadsCWhereBetaIsZeroIsToldSo) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("textbook.cu", R"(#include <cuda_runtime.h>
+__global__ void elements(const float* a, const float* b, float* c, int m, int n, int k, float alpha, float beta) {
+  const int j = blockIdx.x * 16 + threadIdx.x, i = blockIdx.y * 16 + threadIdx.y;
+  if (i >= m || j >= n) return;
+  float sum = 0;
+  for (int l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
+  c[i * n + j] = alpha * sum + beta * c[i * n + j];
+}
+#define ENTRY(name, before, factor)                                                                            \
+  void name(const float* a, const float* b, float* c, int m, int n, int k, float alpha, float beta,            \
+            cudaStream_t stream) {                                                                             \
+    before;                                                                                                    \
+    elements<<<dim3((n + 15) / 16, (m + 15) / 16), dim3(16, 16), 0, stream>>>(a, b, c, m, n, k, alpha, factor); \
+  }
+ENTRY(textbook, , beta)
+ENTRY(cleared, if (beta == 0) cudaMemsetAsync(c, 0, sizeof(float) * m * n, stream), beta)
+ENTRY(forgets, cudaMemsetAsync(c, 0, sizeof(float) * m * n, stream), beta)
+)");
+  const std::string asked = " --max-cols 60 --property within-error-bound";
+  EXPECT_TRUE(ended(verify("matmul", source, "textbook", "--cases 4" + asked), 1,
+                    {"matmul/within-error-bound: uninitialized: c[0,0] depends on what the outputs held before the "
+                     "call: nan for bytes of 0xff, ",
+                     "the kernel reads an output that a call need not set"},
+                    {"nondeterministic"}));
+  EXPECT_TRUE(
+      ended(verify("matmul", source, "cleared", "--cases 16" + asked), 0, {"offers c_in, alpha, beta;"}, {"skipped"}));
+  EXPECT_TRUE(
+      ended(verify("matmul", source, "forgets", "--cases 16" + asked), 1, {"matmul/within-error-bound: violation: "}));
+}
+
 constexpr const char* k_entries = R"(
 #include <cuda_runtime.h>
 #include <cstdint>
@@ -244,6 +278,9 @@ TEST_F(Entries, AreNotBlamedForTheSizesOfARun) {
                           "--cases 4 --max-rows 20 --max-cols 300 --property rows-beyond-grid "
                           "--property within-error-bound");
   EXPECT_TRUE(ended(r, 0, {"left out: reduce/rows-beyond-grid: no case of at most 20 rows and 300 columns"}));
+  const result rows = verify("reduce", folder_.path("entries.cu"), "only_sums",
+                             "--cases 4 --max-rows 20 --property rows-beyond-grid --property within-error-bound");
+  EXPECT_TRUE(ended(rows, 0, {"left out: reduce/rows-beyond-grid: no case of at most 20 rows\n"}));
 }
 
 TEST_F(Entries, AreNotBlamedForErrorsOfTheirSource) {

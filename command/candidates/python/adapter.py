@@ -27,9 +27,11 @@ import traceback
 from gpu import WHOLE, CudaError, Gpu, GpuClock, HostClock, HostMemory, Mirror
 
 OK, INVALID_ARGUMENT, DEVICE_ERROR, UNSUPPORTED, INTERNAL_ERROR = range(5)
+CPU, CUDA = 1, 2
+NO_CALL = {"tensors": []}
+RETURNED = "the function returned a value of type {}, which is ignored: it must write into its outputs"
 DTYPES = ("f32", "f16", "bf16", "f64", "i64", "i32", "u8", "u16", "u32", "i8", "e4m3", "e5m2")
-# Types that NumPy lacks, with their bits. Codes of DLPack: kDLInt, kDLUInt, kDLFloat, kDLBfloat, kDLFloat8_e4m3fn,
-# kDLFloat8_e5m2.
+# Types that NumPy lacks, with their bits. Codes of DLPack: kDLInt, kDLUInt, kDLFloat, kDLBfloat and two of kDLFloat8.
 FOREIGN = {"bf16": 16, "e4m3": 8, "e5m2": 8}
 ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 CODES = {"i": 0, "u": 1, "f": 2, "bf16": 4, "e4m3": 10, "e5m2": 12}
@@ -37,9 +39,6 @@ CODES = {"i": 0, "u": 1, "f": 2, "bf16": 4, "e4m3": 10, "e5m2": 12}
 
 def bits_of(dtype):
     return FOREIGN.get(dtype) or int(dtype[1:])
-
-
-CPU, CUDA = 1, 2
 
 
 class DLDevice(ctypes.Structure):
@@ -292,6 +291,11 @@ def forms():  # of the operator's contract
     return json.loads(json.loads(os.environ["WARPCHECK_PYTHON"])["rules"])["forms"]
 
 
+@functools.lru_cache(None)
+def reached_by_others():  # tensors that need no parameter: workspaces, and inputs that are an output as it was before
+    return {t["name"] for form in forms() for t in form["tensors"] if t["before"] or t["name"] == "work"}
+
+
 def may_be_in_order(function, tensors):
     """False if a parameter has the name of one tensor of the operator and the place of another one."""
     try:
@@ -346,8 +350,7 @@ def fits(function):
             others += [n for n in tensors if n not in optional and not has_parameter(function, n)]
             continue
         taken.update(tensors)
-        if left is None:
-            left = [n for n in left_out if n != "work"]
+        left = [n for n in left_out if n not in reached_by_others()] if left is None else left
     if left is None:
         raise Wrong(f"python: {misfit(function, [t['name'] for t in forms()[0]['tensors'] if not t['is_optional']])}")
     return left + [n for n in others if n not in taken]
@@ -371,9 +374,6 @@ def blocks_of(request):
     places = [p for s in request["steps"] for p in (s.get("to"), s.get("from"), *(s.get("call") or NO_CALL)["tensors"])]
     sizes = {p["block"]: p["size"] for p in places if p and "at" in p and p["size"] > 0}
     return [(block, size, None) for block, size in sizes.items()]
-
-
-NO_CALL = {"tensors": []}
 
 
 class Server:
@@ -421,7 +421,7 @@ class Server:
 
     def call(self, call, mirrors):
         try:
-            self.prepared(call, mirrors)()
+            result = self.prepared(call, mirrors)()
         except Unsupported as e:
             return UNSUPPORTED, str(e)
         except ValueError as e:
@@ -432,7 +432,7 @@ class Server:
             return INTERNAL_ERROR, str(e)
         except Exception as e:
             return UNSUPPORTED if is_refusal(e) else INTERNAL_ERROR, sentence(e, self.path)
-        return OK, ""
+        return OK, "" if result is None else RETURNED.format(type(result).__name__)
 
     def address(self, place, mirrors):
         """A place in the shared memory, or its copy on the GPU, which a tensor without elements has not."""
@@ -454,7 +454,7 @@ class Server:
         positional, named, left_out = arguments(self.function, tensors, optional, scalars)
         if positional is None:
             raise Misfit(misfit(self.function, [n for n in tensors if n not in optional]))
-        missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n != "work"]
+        missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n not in reached_by_others()]
         for scalar in call["unusual"]:
             if scalar["name"] in left_out and scalar["of"] not in left_out:
                 missed.append(f"{scalar['name']}, which is {scalars[scalar['name']]}")

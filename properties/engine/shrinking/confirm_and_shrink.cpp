@@ -153,7 +153,7 @@ class confirmation {
 
   // Runs the emulated device's detector on a failure that it has not seen.
   void watch(case_report& r, const trial_case& smallest) const {
-    if (!is_emulated(smallest) || is_hazard(r.result) || smallest.knob("detect") == "only") return;
+    if (!is_emulated(smallest) || !r.findings.empty() || smallest.knob("detect") == "only") return;
     trial_case watched = smallest;
     watched.knobs["detect"] = "only";
     const std::optional<case_report> found = contained(watched);

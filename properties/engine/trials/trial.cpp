@@ -131,6 +131,9 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
     std::span<const launch_spec> members;
     std::unique_ptr<launch_group> launched;
   } instrumented;
+  const launch_again again = [&](const launch_spec& how) {
+    return results_of(c, {&how, 1}, *launch(c, {&how, 1}, knobs.sm_count, replace)).front();
+  };
   bool is_proven = false, is_complete = false;
   for (size_t begin = 0; begin < list.size() && !is_complete;) {
     const std::span<const launch_spec> members = std::span(list).subspan(begin, group_size(c, list, begin));
@@ -141,28 +144,47 @@ run_result trial::run(const trial_case& asked, const tensor_map& replace) {
     if (members.front().may_be_last && memory_ == nullptr)
       instrumented = {members, std::move(launched)};
     else
-      on_device(c, [&] { add_results(c, members, *launched, list.front(), first); });
+      on_device(c, [&] { add_results(c, members, *launched, list.front(), first, again); });
   }
   if (instrumented.launched)
-    on_device(c, [&] { add_results(c, instrumented.members, *instrumented.launched, list.front(), first); });
+    on_device(c, [&] { add_results(c, instrumented.members, *instrumented.launched, list.front(), first, again); });
   ++(is_proven ? proven_calls_ : unproven_calls_);
   return std::move(*first);
 }
 
 void trial::add_results(const trial_case& c, std::span<const launch_spec> group, const launch_group& launched,
-                        const launch_spec& first_spec, std::optional<run_result>& first) {
+                        const launch_spec& first_spec, std::optional<run_result>& first, const launch_again& again) {
   std::vector<run_result> results = results_of(c, group, launched);
   for (size_t i = 0; i < results.size(); ++i) {
     // Bits may depend on the alignment.
     if (!first)
       first = std::move(results[i]);
     else if (agrees_in_bits_ && group[i].placement != cpu_placement::flush)
-      judge_bits(c, group[i], results[i], first_spec, *first);
+      judge_bits(c, group[i], results[i], first_spec, *first, again);
   }
 }
 
+namespace {
+
+// True if the outputs' earlier contents alone make the difference between the results of two launches: with those of
+// the first launch, the second one returns the first result.
+bool reads_outputs(const std::string& tensor, const launch_spec& how, const run_result& r,
+                   const launch_spec& first_spec, const run_result& first, const launch_again& again) {
+  if (how.poison == first_spec.poison) return false;
+  const auto returns = [&](unsigned char contents, const run_result& expected) {
+    launch_spec other = how;
+    other.old_outputs = contents;
+    const run_result result = again(other);
+    const auto found = result.tensors.find(tensor);
+    return found != result.tensors.end() && found->second.bytes == expected.at(tensor).bytes;
+  };
+  return returns(first_spec.poison, first) && returns(how.poison, r);
+}
+
+}  // namespace
+
 void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
-                       const run_result& first) {
+                       const run_result& first, const launch_again& again) {
   for (const auto& [name, t] : r.tensors) {
     const host_tensor& expected = first.at(name);
     if (t.bytes == expected.bytes) continue;
@@ -176,6 +198,12 @@ void trial::judge_bits(const trial_case& c, const launch_spec& how, const run_re
     const bool unwritten = std::all_of(t.bytes.begin() + element * size, t.bytes.begin() + (element + 1) * size,
                                        [&](std::byte b) { return b == static_cast<std::byte>(how.poison); });
     if (unwritten) decide(verdict::violation, fmt::format("{}[{},{}] was not written", name, row, col), c, nullptr);
+    if (memory_ == nullptr && reads_outputs(name, how, r, first_spec, first, again))
+      decide(verdict::uninitialized,
+             fmt::format("{0}[{1},{2}] depends on what the outputs held before the call: {3:.9g} for bytes of "
+                         "{4:#04x}, {5:.9g} for bytes of {6:#04x}; the kernel reads an output that a call need not set",
+                         name, row, col, expected.value(row, col), first_spec.poison, t.value(row, col), how.poison),
+             c, nullptr);
     decide(verdict::nondeterministic,
            fmt::format("{}[{},{}] is {:.9g} ({:a}) and {:.9g} ({:a}) under {}", name, row, col,
                        expected.value(row, col), expected.value(row, col), t.value(row, col), t.value(row, col), under),
@@ -201,6 +229,15 @@ std::unique_ptr<launch_group> trial::launch(const trial_case& c, std::span<const
   return launched;
 }
 
+namespace {
+
+bool is_filled_with(const host_tensor& t, unsigned char byte) {
+  return !t.bytes.empty() &&
+         std::all_of(t.bytes.begin(), t.bytes.end(), [&](std::byte b) { return b == static_cast<std::byte>(byte); });
+}
+
+}  // namespace
+
 std::vector<run_result> trial::results_of(const trial_case& c, std::span<const launch_spec> group,
                                           const launch_group& launched) {
   std::vector<run_result> results;
@@ -214,6 +251,10 @@ std::vector<run_result> trial::results_of(const trial_case& c, std::span<const l
     memory_facts memory = launched.memory(i);
     judge_memory(c, &how, memory, "during the call");
     r.tensors = std::move(memory.outputs);
+    // Bytes of 0xff may be an index of -1.
+    for (const auto& [name, t] : r.tensors)
+      if (!call.message.empty() && how.poison != 0xff && is_filled_with(t, how.poison))
+        decide(verdict::violation, fmt::format("{} was not written; {}", name, shortened(call.message)), c, nullptr);
     if (!keeps_nan_bits_)
       for (auto& [name, t] : r.tensors) unify_nans(t);
     r.used_variant = call.used_variant.value_or("");

@@ -40,6 +40,9 @@ struct run_result {
 // Returns the statements of the case's candidate.
 offer stated_by(const trial_case& c);
 
+// Makes one more launch of a call that was launched.
+using launch_again = std::function<run_result(const launch_spec&)>;
+
 // Thrown by trial when the case's verdict is already decided; the property need not catch it.
 struct trial_over {};
 
@@ -112,13 +115,13 @@ class trial {
                                      const launch_group& launched);
   // Adds the results of launches: the first of all is kept, and the others must equal it in their bits.
   void add_results(const trial_case& c, std::span<const launch_spec> group, const launch_group& launched,
-                   const launch_spec& first_spec, std::optional<run_result>& first);
+                   const launch_spec& first_spec, std::optional<run_result>& first, const launch_again& again);
   void judge_hazards(const trial_case& c, const launch_spec& how, const device_facts& device);
   void judge_call(const trial_case& c, const launch_spec& how, const call_facts& call, const device_facts& device);
   void judge_touch(const trial_case& c, const launch_spec* how, const touched_page& touch);
   void judge_memory(const trial_case& c, const launch_spec* how, const memory_facts& memory, const std::string& during);
   void judge_bits(const trial_case& c, const launch_spec& how, const run_result& r, const launch_spec& first_spec,
-                  const run_result& first);
+                  const run_result& first, const launch_again& again);
   void keep_departing(const worst_element& w);
   void try_refusal(const std::string& what, const change_tensors& change, const trial_case& call);
   bool is_offered();

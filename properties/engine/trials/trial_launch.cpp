@@ -109,6 +109,8 @@ void launch_group::prepare(launch_state& f, const input_values& values, reused_m
     f.by_name[spec.name] = f.memory.back().get();
     if (spec.is_workspace()) f.memory.back()->write(work_of(spec, f.how.work));
     if (!spec.is_input) {
+      if (f.how.old_outputs && !spec.is_workspace())
+        f.memory.back()->write(work_of(spec, *f.how.old_outputs * 0x01010101u));
       f.memory.back()->forget();
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ struct launch_spec {
   uint32_t work = 0;  // and a workspace as words of this one
   cpu_placement placement = cpu_placement::behind_page;
   bool may_be_last = false;  // the launches after it are needless if it proves every schedule
+  // What outputs start as in place of the poison, which guard zones and shared memory keep.
+  std::optional<unsigned char> old_outputs = {};
 };
 
 // Returns all launches in order; none if the case demands an instrumented build that the candidate does not have.
