@@ -11,7 +11,7 @@ namespace warpcheck::engine {
 enum class workspace_size : uint8_t { least, most };
 
 // Negative extents, short leading dimensions, null pointers, misaligned and overlapping tensors, illegal scalars, bad
-// workspaces: each must be refused. Skips the case unless every extent is at least 2.
+// workspaces: each must be refused. Skips the case if an extent is 0.
 void refuse_common(trial& t, workspace_size given = workspace_size::least);
 // Workspaces that are misaligned or too small: one byte, and, if the case has the least size that the contract demands,
 // a byte less.
