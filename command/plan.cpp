@@ -1,6 +1,7 @@
 #include "command/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -76,7 +77,10 @@ std::string why_left_out(const property& p, const target& t, uint64_t seed) {
     if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
   constexpr int64_t k_any = std::numeric_limits<int64_t>::max();
   if (t.max_rows == k_any && t.max_cols == k_any) return "no shape of the operator was found that is a case of it";
-  return fmt::format("no case of at most {} rows and {} columns", t.max_rows, t.max_cols);
+  std::vector<std::string> limits;
+  if (t.max_rows != k_any) limits.push_back(fmt::format("{} rows", t.max_rows));
+  if (t.max_cols != k_any) limits.push_back(fmt::format("{} columns", t.max_cols));
+  return fmt::format("no case of at most {}", fmt::join(limits, " and "));
 }
 
 // Removes the jobs from `jobs` whose candidate lacks what their checks need.

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/matmul/matmul_problem.hpp"
@@ -150,8 +154,11 @@ trial_case exact_product(const target& t, draw& d) {
   product_sizes of = draw_product_sizes(d, t);
   if (t.type != dtype::f32 && d.chance(70)) of.k = std::min<int64_t>(of.k, t.type == dtype::f16 ? 227 : 28);
   trial_case c = product_case(t, d, of, {}, {});
+  // The largest operand follows from the length of the sums, and what is offered may make them longer.
+  std::vector<std::string> taken;
+  bring_within(t.offered, c, taken);
   const dtype output = c.at("c").type;
-  const double k = static_cast<double>(std::max<int64_t>(1, c.at("a").cols())),
+  const double k = static_cast<double>(std::max<int64_t>(1, sizes_of(*find_description(c.op), c).at("k"))),
                sum = output == dtype::f16    ? 0x1p11
                      : output == dtype::bf16 ? 0x1p8
                                              : 0x1p24 - 1,

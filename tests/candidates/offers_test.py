@@ -37,9 +37,10 @@ NO_COLS = ("no_cols", "given['x'].shape[1] == 0", ["cols<1"])
 MISALIGNED = ("misaligned", "numpy.asarray(given['x']).ctypes.data % 16", ["x misaligned"])
 UNEVEN = ("uneven", "given['x'].strides[0] % 4", ["ldx%4"])
 SHORT = ("short", "given['x'].shape[1] < 4", ["cols<"])
-# A kernel for whole vectors of elements, and one for square matrices.
+# A kernel for whole vectors of elements, one for square matrices, and one for whole tiles.
 PRODUCT = ("product", "given['x'].shape[0] * given['x'].shape[1] % 4", ["cols*rows%4"])
 OBLONG = ("oblong", "len({*given['a'].shape, *given['b'].shape}) > 1", ["k!=m!=n"])
+RAGGED = ("ragged", "any(n % 16 for n in (*given['a'].shape, *given['b'].shape))", ["m%16", "n%16", "k%16"])
 
 # Of each operator, what a call may have beyond the plain one.
 FEATURES = {
@@ -59,10 +60,12 @@ FEATURES = {
         value("sigmoid", 0, "sigmoid!=0", "sigmoid=1"),
         value("rows_alone", 0, "rows_alone!=0", "rows_alone=1"),
         OBLONG,
+        RAGGED,
     ],
     "histogram": [value("stage", 0, "gh", "stage"), value("rows", None)],
     "best_split": [value("in_value", None), *(value(n, 0) for n in ("extra_trees", "path_smooth", "lambda_l1"))],
-    "gru": [value(name, None) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")],
+    "gru": [*(value(name, None) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")),
+            ("directions", "given['w_hh'].shape[0] > 1", ["directions>1"])],
 }
 FEATURES = {op: FEATURES[op] for op in os.environ.get("WARPCHECK_TEST_OPERATORS", " ".join(FEATURES)).split()}
 
@@ -165,10 +168,24 @@ import operators_numpy
 
 
 def matmul(a, b, c, ta, tb):
-    farthest = max([t.strides[0] for t in (a, b, c) if t.shape[0] > 1], default=0)
+    farthest = max([t.strides[0] for t in ({of}) if {refuses}], default=0)
     if farthest > 2**31 - 1:
         raise {error}
     operators_numpy.matmul(a, b, c, ta=ta, tb=tb, alpha=1, beta=0, sigmoid=0, mu=0, sigma=1, mode=0, rows_alone=0)
+
+
+matmul.dtypes = ["f16"]
+"""
+# Adds the product to what c holds, which is a product with beta only if beta is not 0.
+ADDS = """
+import numpy
+
+
+def matmul(a, b, c, beta):
+    a, b, c = (numpy.asarray(t) for t in (a, b, c))
+    with numpy.errstate(all="ignore"):
+        before = beta * c.astype("f8") if {reads} else 0
+        c[...] = a.astype("f8") @ b.astype("f8") + before
 
 
 matmul.dtypes = ["f16"]
@@ -281,6 +298,17 @@ class Offers(unittest.TestCase):
                 self.assertEqual("matmul/within-error-bound: violation: " in done.stdout, code == 1, done.stdout)
 
     @unittest.skipIf("matmul" not in FEATURES, "about matmul")
+    def test_an_output_holds_what_beta_multiplies(self):
+        for reads, verdict in (("beta", "pass"), ("True", "uninitialized"), ("False", "violation")):
+            with self.subTest(reads=reads), tempfile.TemporaryDirectory() as name:
+                (pathlib.Path(name) / "adds.py").write_text(ADDS.format(reads=reads))
+                done = self.run_verify(pathlib.Path(name), "matmul", "adds.py", "--shrink-seconds", "0.5", "--property",
+                                       "within-error-bound", cases=24)
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, 0 if verdict == "pass" else 1, said)
+                self.assertRegex(said, f"matmul f16: offers c_in, beta;.*(?s:.*){verdict}")
+
+    @unittest.skipIf("matmul" not in FEATURES, "about matmul")
     def test_an_exception_that_says_what_is_not_offered_is_a_refusal(self):
         for error, is_refusal in ((f"RuntimeError('{FAR}' + str(farthest))", True),
                                   ("OverflowError('Python int too large to convert to C int')", True),
@@ -288,13 +316,28 @@ class Offers(unittest.TestCase):
                                   ("TypeError('unsupported operand type(s) for +')", False)):
             with self.subTest(error=error), tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
-                (folder / "near.py").write_text(NEAR.format(docs=DOCS, error=error))
+                several = "t.shape[0] > 1"
+                (folder / "near.py").write_text(NEAR.format(docs=DOCS, error=error, of="a, b, c", refuses=several))
                 done = self.run_verify(folder, "matmul", "near.py", "--shrink-seconds", "0.5", "--property",
                                        "large-offset", cases=60)
                 said = done.stdout + done.stderr
                 self.assertEqual(done.returncode, 0 if is_refusal else 1, said)
                 self.assertEqual(re.search(r"does not offer .*ld[abc]>2147483647", said) is not None, is_refusal, said)
                 self.assertEqual("matmul/large-offset: error_return: " in said, not is_refusal, said)
+
+    @unittest.skipIf("matmul" not in FEATURES, "about matmul")
+    def test_a_few_questions_find_the_one_tensor_whose_rows_must_be_near(self):
+        others = ("within-error-bound integer-exact identity permutation non-finite-class range-sweep k-padding "
+                  "dispatch shape-sweep repeatability shared-memory golden low-part transpose-agreement model-bits")
+        asked = [word for p in others.split() for word in ("--property", p)]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)  # the distance is refused for a single row, too
+            text = NEAR.format(docs=DOCS, error=f"RuntimeError('{FAR}')", of="c,", refuses=True)
+            (folder / "near.py").write_text(text)
+            done = self.run_verify(folder, "matmul", "near.py", "--property", "large-offset", *asked, cases=28)
+            said = done.stdout + done.stderr
+            self.assertEqual(done.returncode, 0, said)
+            self.assertRegex(said, r"does not offer [^\n]*ldc>2147483647\n")
 
     @unittest.skipIf("histogram" not in FEATURES, "about histogram")
     def test_a_function_is_asked_for_the_form_that_its_parameters_name(self):

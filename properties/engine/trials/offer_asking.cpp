@@ -132,6 +132,7 @@ class inquiry {
   // Finds everything that keeps the case from being answered.
   void ask(trial_case c) {
     constexpr int k_most_reasons = 16;
+    for (const trait& t : traits_of(c)) has_asked_far_ |= t.kind == trait::distant;
     for (int i = 0; i < k_most_reasons; ++i) {
       std::vector<std::string> taken;
       if (!bring_within(known_, c, taken)) return;
@@ -140,6 +141,7 @@ class inquiry {
         return;
       }
       was_refused_ |= has_work(c);
+      if (plainest_.op.empty()) find_tiles(c);
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
         traits = least_refused(small);
@@ -190,6 +192,7 @@ class inquiry {
       if (trial_case c = resized(plain, {name}, k_small);
           !d.find(name)->derived && size > k_small && what_is_wrong(d, c, false).empty() && !is_refused(c))
         plain = std::move(c);
+    if (has_asked_far_) ask_distances(plain, next);
     const double least_seconds = seconds_of_call(plain);
     for (const extent_info& e : d.extents) {
       if (e.derived) continue;
@@ -221,9 +224,12 @@ class inquiry {
   }
 
   // True if a call with all of these traits was answered: the reason of a refusal must then be the call's contents.
+  // A large distance of a single row shows nothing of several rows.
   bool is_answered(const trait_set& traits) const {
     return std::any_of(answered_.begin(), answered_.end(), [&](const trial_case& c) {
-      return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
+      return std::all_of(traits.begin(), traits.end(), [&](const trait& t) {
+        return has(c, t) && (t.kind != trait::distant || c.at(t.name).rows() > 1);
+      });
     });
   }
   void forget_mistakes() {
@@ -244,6 +250,37 @@ class inquiry {
   bool refuses_everything() const { return answered_.empty() && was_refused_; }
 
  private:
+  // A candidate may answer only sizes that all are multiples of its tiles, so that no change of one size of a refused
+  // call makes it an answered one. Tries the plain call at powers of two.
+  void find_tiles(const trial_case& refused) {
+    if (++tries_of_tiles_ > 3) return;
+    const description& d = *find_description(refused.op);
+    trial_case plain = refused;
+    for (const trait& t : traits_of(refused)) {
+      if (!has(plain, t) || is_usual(plain, t)) continue;
+      if (std::vector<trial_case> others = without(plain, t); !others.empty()) plain = std::move(others.front());
+    }
+    for (int64_t size = 8; size <= k_most_multiple; size *= 2) {
+      trial_case c = plain;
+      for (const auto& [name, of] : sizes_of(d, plain))
+        if (!d.find(name)->derived) c = resized(c, {name}, size);
+      if (!can_be_asked(c) || !what_is_wrong(d, c, false).empty() || known_.missing(c) || is_refused(c)) continue;
+      return keep_plainest(c);
+    }
+  }
+
+  // If one tensor may have rows that lie far apart, the few drawn cases need not show whether each other one may.
+  void ask_distances(const trial_case& plain, const std::function<void()>& next) {
+    for (const tensor_spec& t : plain.tensors) {
+      if (t.rows() < 2 || t.cols() == 0 || !t.in_place.empty()) continue;
+      trial_case c = plain;
+      set_layout(c, t.name, (int64_t{1} << 31) + 64, 0);
+      if (!can_be_asked(c) || !what_is_wrong(*find_description(c.op), c, false).empty()) continue;
+      next();
+      ask(c);
+    }
+  }
+
   static std::string form_name(const trial_case& c) { return find_description(c.op)->form_of(c)->name; }
 
   bool is_refused(const trial_case& c) const {
@@ -488,6 +525,8 @@ class inquiry {
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
   bool was_refused_ = false;          // a call with something to do
+  bool has_asked_far_ = false;        // about rows that lie far apart
+  int tries_of_tiles_ = 0;
   std::set<std::string> answered_forms_, refused_forms_;
   std::map<std::string, int> tries_alone_;  // by the text of the lack
   std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line
