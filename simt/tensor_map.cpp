@@ -77,6 +77,15 @@ std::string broken_rule_of_pixels(const tensor_map_request& r) {
   return "";
 }
 
+// As the driver counts a tile, which rounds down where a copy rounds up.
+constexpr uint64_t k_shared_bytes = 228 * 1024;
+uint64_t counted_bytes(const tensor_map_request& r) {
+  uint64_t bytes = bytes_of(static_cast<tensor_element>(r.type));
+  if (r.im2col != nullptr) return bytes * r.im2col->channels * r.im2col->pixels;
+  for (unsigned i = 0; i < r.rank; ++i) bytes *= r.box[i] / r.steps[i];
+  return bytes;
+}
+
 std::string broken_rule_of_dimensions(const tensor_map_request& r) {
   for (unsigned i = 0; i < r.rank; ++i) {
     if (r.sizes[i] < 1 || r.sizes[i] > uint64_t{1} << 32)
@@ -99,6 +108,9 @@ std::string broken_rule_of_dimensions(const tensor_map_request& r) {
                            std::to_string(row) + " bytes, ";
   if (row % 16 != 0) return what + "allowed are multiples of 16";
   const unsigned span = 16u << r.pattern;
+  if (const uint64_t bytes = counted_bytes(r); bytes > k_shared_bytes)
+    return std::string(r.im2col != nullptr ? "pixelsPerColumn" : "boxDim") + ": " + std::to_string(bytes) +
+           " bytes in all, allowed are " + std::to_string(k_shared_bytes);
   if (r.interleave == 0 && r.pattern != 0 && row > span)
     return what + "and the swizzle's span is " + std::to_string(span);
   return "";

@@ -126,6 +126,7 @@ TEST(TensorMaps, NameTheRuleThatARequestBreaks) {
                         {"box", "boxDim[1]: 257, allowed are 1 to 256"},
                         {"row", "boxDim[0]: a row of 24 bytes, allowed are multiples of 16"},
                         {"step", "elementStrides[2]: 9, allowed are 1 to 8"},
+                        {"tile", "boxDim: 262144 bytes in all, allowed are 233472"},
                         {"span", "boxDim[0]: a row of 64 bytes, and the swizzle's span is 32"},
                         {"interleave", "interleave: 3, allowed are 0 to 2"},
                         {"slices", "tensorRank: 2, allowed are 3 to 5 if the layout is interleaved"},
@@ -181,6 +182,7 @@ TEST(Im2cols, NameTheRuleThatARequestBreaks) {
                         {"piece", "channelsPerPixel: a row of 24 bytes, allowed are multiples of 16"},
                         {"pixels", "pixelsPerColumn: 1025, allowed are 1 to 1024"},
                         {"step", "elementStrides[2]: 9, allowed are 1 to 8"},
+                        {"tile", "pixelsPerColumn: 262144 bytes in all, allowed are 233472"},
                         {"slices", "pixelBoxUpperCorner[0]: -16, the box is empty"},
                         {"span", "channelsPerPixel: a row of 64 bytes, and the swizzle's span is 32"},
                         {"null", "an array of dimensions is a null pointer"}};

@@ -359,6 +359,7 @@ bool broken(const char* rule) {
   if (is("channels")) r.channels = 257;
   if (is("piece")) r.channels = 6;
   if (is("pixels")) r.pixels = 1025;
+  if (is("tile")) r.channels = 256, r.pixels = 256;
   if (is("step")) r.steps[2] = 9;
   if (is("span")) r.swizzle = CU_TENSOR_MAP_SWIZZLE_32B, r.channels = 16;
   alignas(64) static CUtensorMap m;

@@ -443,6 +443,7 @@ bool broken(const char* rule) {
   if (is("far")) strides[1] = cuuint64_t{1} << 40;
   if (is("box")) t.box[1] = 257;
   if (is("row")) t.box[0] = 6;
+  if (is("tile")) t.box = {64, 256, 4};
   if (is("step")) t.steps[2] = 9;
   if (is("span")) t.swizzle = CU_TENSOR_MAP_SWIZZLE_32B;
   if (is("interleave")) interleave = 3;
