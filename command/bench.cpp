@@ -74,11 +74,12 @@ struct ended_process {
 ended_process read_all(int end, pid_t child, const bench::awaited_calls& awaited) {
   constexpr int k_look_ms = 20;
   ended_process result;
+  bench::call_watch watch(awaited);
   char some[256];
   pollfd channel = {end, POLLIN, 0};
   bool is_open = true, has_ended = false;
   while (is_open || !has_ended) {
-    if (awaited.are_late() && !std::exchange(result.is_late, true)) kill(child, SIGKILL);
+    if (watch.is_late() && !std::exchange(result.is_late, true)) kill(child, SIGKILL);
     if (poll(&channel, is_open ? 1 : 0, k_look_ms) > 0) {
       const ssize_t count = read(end, some, sizeof some);
       if (count > 0) result.text.append(some, static_cast<size_t>(count));
