@@ -35,7 +35,7 @@ struct slots {
 struct traffic {
   size_t in = 0, out = 0;
   size_t picked = 0;  // of `in`: from inputs that all slots share
-  size_t slice = 0;  // bytes of the first input in a slice; 0 if there are no slices
+  size_t slice = 0;   // bytes of the first input in a slice; 0 if there are no slices
 
   // If much less is written than read, reading is the limit.
   bool copies() const { return 2 * out >= in; }
