@@ -333,10 +333,9 @@ bool is_aligned(const scan_arguments<T>& a) {
 
 template <class T, int Lanes, int Vectors>
 void launch_lanes(const scan_arguments<T>& a, simt::stream_t stream) {
-  int threads = k_lanes_threads;  // of a block; fewer rather than leave multiprocessors without a block
-  while (threads > k_warp_size && ceil_div(a.rows, threads / Lanes) < simt::device_properties(stream).sm_count)
-    threads /= 2;
-  simt::launch({grid_size(ceil_div(a.rows, threads / Lanes), stream), static_cast<unsigned>(threads), 0, stream},
+  // Blocks of few warps, whose places become free early; only 32 blocks fit on a multiprocessor.
+  constexpr int k_threads = Lanes < k_warp_size ? k_lanes_threads : Vectors < 8 ? 64 : k_warp_size;
+  simt::launch({grid_size(ceil_div(a.rows, k_threads / Lanes), stream), k_threads, 0, stream},
                is_aligned(a) ? scan_lanes<T, Lanes, Vectors, true> : scan_lanes<T, Lanes, Vectors, false>, a);
 }
 
