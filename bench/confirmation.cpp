@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <list>
 
 #include "bench/statistics.hpp"
 #include "bench/time_elsewhere.hpp"
+#include "bench/yardstick.hpp"
 
 namespace warpcheck::bench {
 namespace {
@@ -56,6 +56,7 @@ class known_turns {
     run.wait = [&] { k.device->wait(); };
     times_.device_us = median(k.device->timing.in_turn({run}).front());
   }
+  void begin_set() { times_.us.clear(); }
   void turn(bool counts) {
     const double us = elsewhere_.turn();
     if (counts) times_.us.push_back(us);
@@ -72,36 +73,39 @@ class known_turns {
 class claim_on_trial {
  public:
   claim_on_trial(const description& d, const bench_row& row, const distant_kernel& k, int slots, double us)
-      : name_(k.name), claim_us_(us), turns_(d, row, k, slots, traffic{}) {}
+      : name_(k.name), claim_(us), turns_(d, row, k, slots, traffic{}) {}
 
+  bool is_open() const { return problem_.empty() && !claim_.is_confirmed(); }
   // A result that is wrong ends the turns.
   void turn() {
-    if (!problem_.empty()) return;
+    if (!is_open()) return;
     try {
-      least_us_ = std::min(least_us_, turns_.turn());
+      claim_.add(turns_.turn());
     } catch (const std::exception& e) {
       problem_ = e.what();
     }
   }
+  void judge(const yardstick& measure) {
+    if (is_open()) claim_.judge(measure);
+  }
 
   // Prints a line.
-  bool is_confirmed(const std::string& row, const yardstick& measure) const {
+  bool is_confirmed(const std::string& row) const {
     if (!problem_.empty()) {
       fmt::print("{}, {}: in a process of its own it fails: {}\n", row, name_, problem_);
       return false;
     }
-    const double most_us = measure.most_us(claim_us_);
-    const bool is = least_us_ <= most_us;
     fmt::print(
         "{}, {}: {:.2f} us with its launch in a process of its own, by the clock of another: this {} {:.2f} us, for "
         "which an honest call takes up to {:.2f} us there\n",
-        row, name_, least_us_, is ? "confirms" : "does not confirm", claim_us_, most_us);
-    return is;
+        row, name_, claim_.least_us(), claim_.is_confirmed() ? "confirms" : "does not confirm", claim_.us(),
+        claim_.most_us());
+    return claim_.is_confirmed();
   }
 
  private:
   std::string name_, problem_;
-  double claim_us_, least_us_ = std::numeric_limits<double>::infinity();
+  claimed_time claim_;
   distant_turns turns_;
 };
 
@@ -109,23 +113,24 @@ class claim_on_trial {
 
 bool confirm_row(const description& d, const bench_row& row, const times_by_name& claims,
                  const std::vector<distant_kernel>& kernels, const known_kernel& known) {
-  // The first turn loads the kernels and does not count. If the excess of an honest kernel has the distribution of the
-  // known ones, its least of eight is above their largest once in 12870 = C(16, 8) rows.
-  constexpr int k_turns = 9;
   const traffic moved = traffic_of(d, row), alike = {bytes_alike(moved) / 2, bytes_alike(moved) / 2};
   const int slots = slots_elsewhere(moved);
   known_turns tiny(row_of(0), known, slots, alike), as_large(row_of(bytes_alike(moved)), known, slots, alike);
   std::list<claim_on_trial> all;
   for (const distant_kernel& k : kernels)
     if (claims.contains(k.name)) all.emplace_back(d, row, k, slots, claims.at(k.name));
-  for (int turn = 0; turn < k_turns; ++turn) {
-    tiny.turn(turn > 0);
-    as_large.turn(turn > 0);
-    for (claim_on_trial& each : all) each.turn();
+  for (int set = 0; set < k_sets && std::ranges::any_of(all, &claim_on_trial::is_open); ++set) {
+    tiny.begin_set();
+    as_large.begin_set();
+    for (int turn = 0; turn <= k_turns_of_set; ++turn) {
+      tiny.turn(turn > 0);
+      as_large.turn(turn > 0);
+      for (claim_on_trial& each : all) each.turn();
+    }
+    for (claim_on_trial& each : all) each.judge({tiny.times(), as_large.times()});
   }
-  const yardstick measure{tiny.times(), as_large.times()};
   bool are_confirmed = true;
-  for (const claim_on_trial& each : all) are_confirmed = each.is_confirmed(name_of(d, row), measure) && are_confirmed;
+  for (const claim_on_trial& each : all) are_confirmed = each.is_confirmed(name_of(d, row)) && are_confirmed;
   return are_confirmed;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -26,16 +25,6 @@ int slots_elsewhere(const traffic& moved) {
 }
 
 size_t bytes_alike(const traffic& moved) { return std::min(moved.in + moved.out, k_bytes / 2); }
-
-double yardstick::most_us(double device_us) const {
-  double launch_us = 0, share = 0;
-  for (size_t turn = 0; turn < tiny.us.size(); ++turn) {
-    const double of_tiny = tiny.us[turn] - tiny.device_us, of_alike = alike.us[turn] - alike.device_us;
-    launch_us = std::max(launch_us, of_tiny);
-    share = std::max(share, std::abs(of_alike - of_tiny) / alike.device_us);
-  }
-  return launch_us + (1 + share) * device_us;
-}
 
 turns_elsewhere::turns_elsewhere(const engine::description& d, const engine::bench_row& row, const bench_device& device,
                                  const engine::listed_operator& callee)

@@ -31,20 +31,6 @@ class turns_elsewhere {
   std::mt19937_64 random_;
 };
 
-// A call of our own whose time by the device's clock is known, and its times elsewhere.
-struct known_call {
-  double device_us = 0;
-  std::vector<double> us;  // of each turn
-};
-
-// The most that an honest call may take elsewhere, by two calls of ours in the same turns: launches, messages and
-// reading results are those of a tiny call, and the clocks of two processes agree as far as they do for a call that
-// moves as many bytes.
-struct yardstick {
-  known_call tiny, alike;
-  double most_us(double device_us) const;
-};
-
 // Returns the number of slots for a row in a runner, and the part of the row's bytes that a call alike moves.
 int slots_elsewhere(const traffic& moved);
 size_t bytes_alike(const traffic& moved);
