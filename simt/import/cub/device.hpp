@@ -47,6 +47,32 @@ cudaError_t in_stream(const char* name, const ::simt::import::site& where, cudaS
   return cudaSuccess;
 }
 
+// Sums of neighbours with equal keys.
+template <class Keys, class Unique, class Values, class Sums, class Runs, class Op>
+cudaError_t reduce_by_key(const char* function, const ::simt::import::site& site, cudaStream_t stream, void* storage,
+                          size_t& bytes, Keys keys, Unique unique, Values values, Sums sums, Runs runs, Op op,
+                          int64_t items) {
+  if (asks_for_size(storage, bytes)) return cudaSuccess;
+  if (overlap(keys, items, unique, items) || overlap(values, items, sums, items))
+    return refuse_overlap(function, "the input and the output", site);
+  return in_stream(function, site, stream, [=]() mutable {
+    int64_t n = 0;
+    for (int64_t i = 0; i < items; ++i) {
+      const bool same = i > 0 && keys[i] == keys[i - 1];
+      if (same) {
+        sums[n - 1] = op(sums[n - 1], values[i]);
+        continue;
+      }
+      unique[n] = keys[i];
+      sums[n++] = values[i];
+    }
+    *runs = static_cast<std::decay_t<decltype(*runs)>>(n);
+    written(unique, static_cast<size_t>(n));
+    written(sums, static_cast<size_t>(n));
+    written(runs, 1);
+  });
+}
+
 struct DeviceReduce {
   template <class In, class Out, class Op, class T>
   static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int64_t items, Op op, T initial,
@@ -85,6 +111,12 @@ struct DeviceReduce {
   static cudaError_t ArgMin(void* storage, size_t& bytes, In in, KeyValuePair<int, T>* out, int64_t items,
                             cudaStream_t stream = nullptr, SIMT_SITE) {
     return extreme(site, stream, storage, bytes, in, out, items, [](const T& a, const T& b) { return a < b; });
+  }
+  template <class Keys, class Unique, class Values, class Sums, class Runs, class Op>
+  static cudaError_t ReduceByKey(void* storage, size_t& bytes, Keys keys, Unique unique, Values values, Sums sums,
+                                 Runs runs, Op op, int64_t items, cudaStream_t stream = nullptr, SIMT_SITE) {
+    return reduce_by_key("cub::DeviceReduce::ReduceByKey", site, stream, storage, bytes, keys, unique, values, sums,
+                         runs, op, items);
   }
 
  private:
@@ -147,6 +179,103 @@ struct DeviceScan {
                                   cudaStream_t stream = nullptr, SIMT_SITE) {
     return InclusiveScan(storage, bytes, in, out, cub::Sum(), items, stream, site);
   }
+  // In place.
+  template <class T>
+  static cudaError_t ExclusiveSum(void* storage, size_t& bytes, T* data, int64_t items, cudaStream_t stream = nullptr,
+                                  SIMT_SITE) {
+    return ExclusiveSum(storage, bytes, data, data, items, stream, site);
+  }
+  template <class T>
+  static cudaError_t InclusiveSum(void* storage, size_t& bytes, T* data, int64_t items, cudaStream_t stream = nullptr,
+                                  SIMT_SITE) {
+    return InclusiveSum(storage, bytes, data, data, items, stream, site);
+  }
+  template <class T, class Op>
+  static cudaError_t InclusiveScan(void* storage, size_t& bytes, T* data, Op op, int64_t items,
+                                   cudaStream_t stream = nullptr, SIMT_SITE) {
+    return InclusiveScan(storage, bytes, data, data, op, items, stream, site);
+  }
+};
+
+struct DeviceRunLengthEncode {
+  template <class In, class Unique, class Counts, class Runs>
+  static cudaError_t Encode(void* storage, size_t& bytes, In in, Unique unique, Counts counts, Runs runs, int64_t items,
+                            cudaStream_t stream = nullptr, SIMT_SITE) {
+    struct ones {
+      int operator[](int64_t) const { return 1; }
+    };
+    return reduce_by_key("cub::DeviceRunLengthEncode::Encode", site, stream, storage, bytes, in, unique, ones(), counts,
+                         runs, cub::Sum(), items);
+  }
+};
+
+// A reduction for each range of items [begin[i], end[i]).
+struct DeviceSegmentedReduce {
+  template <class In, class Out, class Begin, class End, class Op, class T>
+  static cudaError_t Reduce(void* storage, size_t& bytes, In in, Out out, int64_t segments, Begin begin, End end, Op op,
+                            T initial, cudaStream_t stream = nullptr, SIMT_SITE) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    return in_stream("cub::DeviceSegmentedReduce", site, stream, [=]() mutable {
+      for (int64_t s = 0; s < segments; ++s) {
+        T value = initial;
+        for (int64_t i = begin[s]; i < static_cast<int64_t>(end[s]); ++i) value = op(value, in[i]);
+        out[s] = value;
+      }
+      written(out, static_cast<size_t>(segments));
+    });
+  }
+  template <class In, class Out, class Begin, class End>
+  static cudaError_t Sum(void* storage, size_t& bytes, In in, Out out, int64_t segments, Begin begin, End end,
+                         cudaStream_t stream = nullptr, SIMT_SITE) {
+    return Reduce(storage, bytes, in, out, segments, begin, end, cub::Sum(), std::decay_t<decltype(out[0])>{}, stream,
+                  site);
+  }
+  template <class In, class Out, class Begin, class End>
+  static cudaError_t Max(void* storage, size_t& bytes, In in, Out out, int64_t segments, Begin begin, End end,
+                         cudaStream_t stream = nullptr, SIMT_SITE) {
+    using T = std::decay_t<decltype(in[0])>;
+    return Reduce(storage, bytes, in, out, segments, begin, end, cub::Max(), std::numeric_limits<T>::lowest(), stream,
+                  site);
+  }
+  template <class In, class Out, class Begin, class End>
+  static cudaError_t Min(void* storage, size_t& bytes, In in, Out out, int64_t segments, Begin begin, End end,
+                         cudaStream_t stream = nullptr, SIMT_SITE) {
+    using T = std::decay_t<decltype(in[0])>;
+    return Reduce(storage, bytes, in, out, segments, begin, end, cub::Min(), std::numeric_limits<T>::max(), stream,
+                  site);
+  }
+};
+
+// Selected items in their order, then the others in reverse.
+struct DevicePartition {
+  template <class In, class Out, class Count, class Predicate>
+  static cudaError_t If(void* storage, size_t& bytes, In in, Out out, Count count, int64_t items, Predicate predicate,
+                        cudaStream_t stream = nullptr, SIMT_SITE) {
+    return partition("cub::DevicePartition::If", site, stream, storage, bytes, in, out, count, items,
+                     [=](int64_t i) mutable { return static_cast<bool>(predicate(in[i])); });
+  }
+  template <class In, class Flags, class Out, class Count>
+  static cudaError_t Flagged(void* storage, size_t& bytes, In in, Flags flags, Out out, Count count, int64_t items,
+                             cudaStream_t stream = nullptr, SIMT_SITE) {
+    return partition("cub::DevicePartition::Flagged", site, stream, storage, bytes, in, out, count, items,
+                     [=](int64_t i) mutable { return static_cast<bool>(flags[i]); });
+  }
+
+ private:
+  template <class In, class Out, class Count, class Chosen>
+  static cudaError_t partition(const char* function, const ::simt::import::site& site, cudaStream_t stream,
+                               void* storage, size_t& bytes, In in, Out out, Count count, int64_t items,
+                               Chosen chosen) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlap(in, items, out, items)) return refuse_overlap(function, "the input and the output", site);
+    return in_stream(function, site, stream, [=]() mutable {
+      int64_t first = 0, last = items;
+      for (int64_t i = 0; i < items; ++i) out[chosen(i) ? first++ : --last] = in[i];
+      *count = static_cast<std::decay_t<decltype(*count)>>(first);
+      written(out, static_cast<size_t>(items));
+      written(count, 1);
+    });
+  }
 };
 
 struct DeviceSelect {
@@ -190,6 +319,17 @@ struct DeviceSelect {
   }
 };
 
+// Two buffers of which a sort reads one and writes the other, which then is the current one.
+template <class T>
+struct DoubleBuffer {
+  T* d_buffers[2] = {};
+  int selector = 0;
+  DoubleBuffer() = default;
+  DoubleBuffer(T* current, T* alternate) : d_buffers{current, alternate} {}
+  T* Current() { return d_buffers[selector]; }
+  T* Alternate() { return d_buffers[selector ^ 1]; }
+};
+
 struct DeviceRadixSort {
   template <class Key>
   static cudaError_t SortKeys(void* storage, size_t& bytes, const Key* in, Key* out, int64_t items, int begin = 0,
@@ -217,6 +357,40 @@ struct DeviceRadixSort {
                                          cudaStream_t stream = nullptr, SIMT_SITE) {
     return sort("cub::DeviceRadixSort::SortPairsDescending", site, stream, storage, bytes, in, out, values_in,
                 values_out, items, begin, end, true);
+  }
+  template <class Key>
+  static cudaError_t SortKeys(void* storage, size_t& bytes, DoubleBuffer<Key>& keys, int64_t items, int begin = 0,
+                              int end = 8 * sizeof(Key), cudaStream_t stream = nullptr, SIMT_SITE) {
+    const cudaError_t e = SortKeys(storage, bytes, keys.Current(), keys.Alternate(), items, begin, end, stream, site);
+    keys.selector ^= storage != nullptr;
+    return e;
+  }
+  template <class Key>
+  static cudaError_t SortKeysDescending(void* storage, size_t& bytes, DoubleBuffer<Key>& keys, int64_t items,
+                                        int begin = 0, int end = 8 * sizeof(Key), cudaStream_t stream = nullptr,
+                                        SIMT_SITE) {
+    const cudaError_t e =
+        SortKeysDescending(storage, bytes, keys.Current(), keys.Alternate(), items, begin, end, stream, site);
+    keys.selector ^= storage != nullptr;
+    return e;
+  }
+  template <class Key, class Value>
+  static cudaError_t SortPairs(void* storage, size_t& bytes, DoubleBuffer<Key>& keys, DoubleBuffer<Value>& values,
+                               int64_t items, int begin = 0, int end = 8 * sizeof(Key), cudaStream_t stream = nullptr,
+                               SIMT_SITE) {
+    const cudaError_t e = SortPairs(storage, bytes, keys.Current(), keys.Alternate(), values.Current(),
+                                    values.Alternate(), items, begin, end, stream, site);
+    keys.selector ^= storage != nullptr, values.selector ^= storage != nullptr;
+    return e;
+  }
+  template <class Key, class Value>
+  static cudaError_t SortPairsDescending(void* storage, size_t& bytes, DoubleBuffer<Key>& keys,
+                                         DoubleBuffer<Value>& values, int64_t items, int begin = 0,
+                                         int end = 8 * sizeof(Key), cudaStream_t stream = nullptr, SIMT_SITE) {
+    const cudaError_t e = SortPairsDescending(storage, bytes, keys.Current(), keys.Alternate(), values.Current(),
+                                              values.Alternate(), items, begin, end, stream, site);
+    keys.selector ^= storage != nullptr, values.selector ^= storage != nullptr;
+    return e;
   }
 
  private:

@@ -1,6 +1,12 @@
-// CUB's merge sorts and histograms of whole arrays.
+// CUB's sorts, histograms, sums of runs and segments, and partitions of whole arrays.
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_merge_sort.cuh>
+#include <cub/device/device_partition.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_reduce.cuh>
 
 #include <cuda_runtime.h>
 
@@ -8,6 +14,10 @@ constexpr int k_items = 8;
 
 struct by_last_digit {
   __host__ __device__ bool operator()(int a, int b) const { return a % 10 < b % 10; }
+};
+
+struct is_even {
+  __host__ __device__ bool operator()(int v) const { return v % 2 == 0; }
 };
 
 // Calls a function of CUB for its size, and then for its work.
@@ -56,7 +66,25 @@ int main() {
   in_two_steps(
       [&](void* s, size_t& n) { cub::DeviceHistogram::HistogramRange(s, n, keys, counts, 4, limits, k_items); });
   if (!holds(counts, {2, 5, 1, 1, 7, 7, 7, 7})) return 5;
-  for (int* p : {keys, values, sorted, counts, limits}) cudaFree(p);
+  int* runs = copy_of({4, 4, 7, 7, 7, 4, 9, 9});
+  in_two_steps(
+      [&](void* s, size_t& n) { cub::DeviceRunLengthEncode::Encode(s, n, runs, sorted, counts, values, k_items); });
+  if (!holds(sorted, {4, 7, 4, 9, 42, 13, 3, 5}) || !holds(counts, {2, 3, 1, 2, 7, 7, 7, 7})) return 6;
+  in_two_steps([&](void* s, size_t& n) {
+    cub::DeviceReduce::ReduceByKey(s, n, runs, sorted, keys, counts, values, cub::Max(), k_items);
+  });
+  if (!holds(counts, {30, 42, 13, 5, 7, 7, 7, 7}) || !holds(values, {4, 0, 4, 7, 5, 1, 3, 2})) return 7;
+  in_two_steps(
+      [&](void* s, size_t& n) { cub::DeviceSegmentedReduce::Sum(s, n, runs, sorted, 3, limits + 4, counts + 4); });
+  if (!holds(sorted, {42, 42, 42, 9, 42, 13, 3, 5})) return 8;
+  in_two_steps([&](void* s, size_t& n) { cub::DeviceScan::ExclusiveSum(s, n, runs, k_items); });
+  if (!holds(runs, {0, 4, 8, 15, 22, 29, 33, 42})) return 9;
+  in_two_steps([&](void* s, size_t& n) { cub::DevicePartition::If(s, n, runs, sorted, values, k_items, is_even()); });
+  if (!holds(sorted, {0, 4, 8, 22, 42, 33, 29, 15})) return 10;
+  cub::DoubleBuffer<int> buffers(sorted, counts);
+  in_two_steps([&](void* s, size_t& n) { cub::DeviceRadixSort::SortKeys(s, n, buffers, k_items); });
+  if (buffers.Current() != counts || !holds(counts, {0, 4, 8, 15, 22, 29, 33, 42})) return 11;
+  for (int* p : {keys, values, sorted, counts, limits, runs}) cudaFree(p);
   cudaFree(samples);
   return 0;
 }
