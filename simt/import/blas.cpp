@@ -13,18 +13,6 @@
 namespace simt::import::blas {
 namespace {
 
-size_t bytes_of(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_64F: return 8;
-    case CUDA_R_32F:
-    case CUDA_R_32I: return 4;
-    case CUDA_R_16F:
-    case CUDA_R_16BF: return 2;
-    case CUDA_R_8I: return 1;
-    default: return 0;
-  }
-}
-
 double element(const void* data, cudaDataType type, int64_t i) {
   switch (type) {
     case CUDA_R_64F: return static_cast<const double*>(data)[i];
@@ -104,6 +92,17 @@ void note_written(const matrix& m) {
 
 }  // namespace
 
+size_t bytes_of(cudaDataType type) {
+  switch (type) {
+    case CUDA_R_64F: return 8;
+    case CUDA_R_32F:
+    case CUDA_R_32I: return 4;
+    case CUDA_R_16F:
+    case CUDA_R_16BF: return 2;
+    case CUDA_R_8I: return 1;
+    default: return 0;
+  }
+}
 bool is_modelled(cudaDataType type) { return bytes_of(type) != 0; }
 
 double scalar(const void* p, cudaDataType type) { return element(p, type, 0); }

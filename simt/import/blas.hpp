@@ -52,6 +52,7 @@ cublasStatus_t extreme(const call& at, const matrix& a, bool least, int& place);
 // A scalar argument or result, in host or device memory.
 double scalar(const void* p, cudaDataType type);
 void put_scalar(const call& at, void* p, cudaDataType type, double value);
+size_t bytes_of(cudaDataType type);  // 0: not modelled
 bool is_modelled(cudaDataType type);
 
 }  // namespace simt::import::blas

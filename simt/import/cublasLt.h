@@ -1,9 +1,211 @@
-// Stands in for cuBLASLt's header of this name: a handle only; matrix products are not modelled.
+// Stands in for cuBLASLt's header of this name: matrix products by layouts, with the usual epilogues, as cublas_v2.h
+// computes them. Every algorithm is the same.
 #pragma once
+
+#include <cmath>
+#include <cstring>
 
 #include "cublas_v2.h"
 
 using cublasLtHandle_t = simt_cublas_context*;
+enum cublasLtOrder_t { CUBLASLT_ORDER_COL = 0, CUBLASLT_ORDER_ROW = 1 };
+enum cublasLtPointerMode_t { CUBLASLT_POINTER_MODE_HOST = 0, CUBLASLT_POINTER_MODE_DEVICE = 1 };
+enum cublasLtEpilogue_t {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_RELU = 2,
+  CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_RELU_BIAS = 6,
+  CUBLASLT_EPILOGUE_GELU = 32,
+  CUBLASLT_EPILOGUE_GELU_BIAS = 36
+};
+enum cublasLtMatrixLayoutAttribute_t {
+  CUBLASLT_MATRIX_LAYOUT_TYPE,
+  CUBLASLT_MATRIX_LAYOUT_ORDER,
+  CUBLASLT_MATRIX_LAYOUT_ROWS,
+  CUBLASLT_MATRIX_LAYOUT_COLS,
+  CUBLASLT_MATRIX_LAYOUT_LD,
+  CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+  CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET
+};
+enum cublasLtMatmulDescAttributes_t {
+  CUBLASLT_MATMUL_DESC_COMPUTE_TYPE,
+  CUBLASLT_MATMUL_DESC_SCALE_TYPE,
+  CUBLASLT_MATMUL_DESC_POINTER_MODE,
+  CUBLASLT_MATMUL_DESC_TRANSA,
+  CUBLASLT_MATMUL_DESC_TRANSB,
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+  CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26
+};
+enum cublasLtMatmulPreferenceAttributes_t {
+  CUBLASLT_MATMUL_PREF_SEARCH_MODE,
+  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+};
+
+// An opaque description: its attributes by their numbers, 8 bytes each.
+struct simt_cublaslt_description {
+  uint64_t attributes[32] = {};
+  template <class T>
+  T get(int which) const {
+    T value;
+    std::memcpy(&value, &attributes[which], sizeof value);
+    return value;
+  }
+  template <class T>
+  void set(int which, T value) {
+    std::memcpy(&attributes[which], &value, sizeof value);
+  }
+};
+using cublasLtMatrixLayout_t = simt_cublaslt_description*;
+using cublasLtMatmulDesc_t = simt_cublaslt_description*;
+using cublasLtMatmulPreference_t = simt_cublaslt_description*;
+struct cublasLtMatmulAlgo_t {
+  uint64_t data[8];
+};
+struct cublasLtMatmulHeuristicResult_t {
+  cublasLtMatmulAlgo_t algo;
+  size_t workspaceSize;
+  cublasStatus_t state;
+  float wavesCount;
+  int reserved[4];
+};
+
 inline cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { return cublasCreate(handle); }
 inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
-SIMT_IMPORT_CUBLAS_REFUSED(cublasLtMatmul)
+inline size_t cublasLtGetVersion() { return 120804; }
+inline cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows,
+                                                 uint64_t cols, int64_t ld) {
+  *layout = new simt_cublaslt_description;
+  (*layout)->set(CUBLASLT_MATRIX_LAYOUT_TYPE, type);
+  (*layout)->set(CUBLASLT_MATRIX_LAYOUT_ROWS, rows);
+  (*layout)->set(CUBLASLT_MATRIX_LAYOUT_COLS, cols);
+  (*layout)->set(CUBLASLT_MATRIX_LAYOUT_LD, ld);
+  (*layout)->set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, 1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description, cublasComputeType_t compute,
+                                               cudaDataType scale) {
+  *description = new simt_cublaslt_description;
+  (*description)->set(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, compute);
+  (*description)->set(CUBLASLT_MATMUL_DESC_SCALE_TYPE, scale);
+  (*description)->set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = new simt_cublaslt_description;
+  return CUBLAS_STATUS_SUCCESS;
+}
+#define SIMT_CUBLASLT_DESCRIPTION(name, attribute)                                                                     \
+  inline cublasStatus_t cublasLt##name##SetAttribute(simt_cublaslt_description* d, attribute which, const void* value, \
+                                                     size_t bytes) {                                                   \
+    if (static_cast<size_t>(which) >= std::size(d->attributes) || bytes > 8) return CUBLAS_STATUS_NOT_SUPPORTED;       \
+    std::memcpy(&d->attributes[which], value, bytes);                                                                  \
+    return CUBLAS_STATUS_SUCCESS;                                                                                      \
+  }                                                                                                                    \
+  inline cublasStatus_t cublasLt##name##Destroy(simt_cublaslt_description* d) {                                        \
+    delete d;                                                                                                          \
+    return CUBLAS_STATUS_SUCCESS;                                                                                      \
+  }
+SIMT_CUBLASLT_DESCRIPTION(MatrixLayout, cublasLtMatrixLayoutAttribute_t)
+SIMT_CUBLASLT_DESCRIPTION(MatmulDesc, cublasLtMatmulDescAttributes_t)
+SIMT_CUBLASLT_DESCRIPTION(MatmulPreference, cublasLtMatmulPreferenceAttributes_t)
+#undef SIMT_CUBLASLT_DESCRIPTION
+
+inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                                     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                                     cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int requested,
+                                                     cublasLtMatmulHeuristicResult_t* results, int* count) {
+  *count = requested > 0 ? 1 : 0;
+  if (requested > 0) results[0] = {};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+namespace simt::import::blas {
+
+// Adds the bias to the rows of D and applies the activation, as work of the stream.
+inline void finish(const call& at, cudaStream_t stream, const simt_cublaslt_description& how, char* d,
+                   cudaDataType type, const simt_cublaslt_description& layout) {
+  const int epilogue = how.get<int>(CUBLASLT_MATMUL_DESC_EPILOGUE);
+  const auto rows = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_ROWS),
+             cols = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_COLS),
+             ld = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_LD);
+  const bool by_rows = layout.get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) == CUBLASLT_ORDER_ROW;
+  const char* const bias =
+      (epilogue & CUBLASLT_EPILOGUE_BIAS) == 0 ? nullptr : how.get<const char*>(CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  const auto set_type = how.get<cudaDataType>(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
+  const cudaDataType bias_type = how.attributes[CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE] == 0 ? type : set_type;
+  enqueue({at.function, at.where, on(stream)}, [=] {
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t col = 0; col < cols; ++col) {
+        char* const p = d + (by_rows ? row * ld + col : col * ld + row) * bytes_of(type);
+        double v = scalar(p, type) + (bias == nullptr ? 0 : scalar(bias + row * bytes_of(bias_type), bias_type));
+        if ((epilogue & CUBLASLT_EPILOGUE_RELU) != 0) v = v > 0 ? v : 0;
+        if ((epilogue & CUBLASLT_EPILOGUE_GELU) != 0)
+          v = 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
+        put_scalar(at, p, type, v);
+      }
+  });
+}
+
+}  // namespace simt::import::blas
+
+inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t how, const void* alpha,
+                                     const void* a, cublasLtMatrixLayout_t layout_a, const void* b,
+                                     cublasLtMatrixLayout_t layout_b, const void* beta, const void* c,
+                                     cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t layout_d,
+                                     const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream, SIMT_SITE) {
+  namespace blas = ::simt::import::blas;
+  const auto count = layout_d->get<int>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  const auto epilogue = how->get<cublasLtEpilogue_t>(CUBLASLT_MATMUL_DESC_EPILOGUE);
+  const auto type_of = [](cublasLtMatrixLayout_t l) { return l->get<cudaDataType>(CUBLASLT_MATRIX_LAYOUT_TYPE); };
+  const auto number = [](cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t which) {
+    return static_cast<int>(l->get<int64_t>(which));
+  };
+  const auto by_rows = [](cublasLtMatrixLayout_t l) {
+    return l->get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) == CUBLASLT_ORDER_ROW;
+  };
+  if ((epilogue & ~(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_RELU_BIAS | CUBLASLT_EPILOGUE_GELU)) != 0 ||
+      (epilogue != CUBLASLT_EPILOGUE_DEFAULT && count > 1) ||
+      how->get<int>(CUBLASLT_MATMUL_DESC_POINTER_MODE) > CUBLASLT_POINTER_MODE_DEVICE)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  const auto scale = how->get<cudaDataType>(CUBLASLT_MATMUL_DESC_SCALE_TYPE);
+  const float factors[] = {static_cast<float>(blas::scalar(alpha, scale)),
+                           static_cast<float>(blas::scalar(beta, scale))};
+  if (c != d && factors[1] != 0)
+    return ::simt::import::not_modelled("the function", "cublasLtMatmul with another C than D", site),
+           CUBLAS_STATUS_NOT_SUPPORTED;
+  // A matrix by rows is the transposed one by columns. If the result is by rows, its transpose is computed.
+  const bool flips = by_rows(layout_d);
+  const auto operation = [&](int which, cublasLtMatrixLayout_t l) {
+    const bool transposed = how->get<cublasOperation_t>(which) != CUBLAS_OP_N;
+    return (transposed != by_rows(l)) != flips ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  struct operand {
+    const void* data;
+    cublasLtMatrixLayout_t layout;
+    cublasOperation_t op;
+  } left = {a, layout_a, operation(CUBLASLT_MATMUL_DESC_TRANSA, layout_a)},
+    right = {b, layout_b, operation(CUBLASLT_MATMUL_DESC_TRANSB, layout_b)};
+  const bool a_turned = how->get<cublasOperation_t>(CUBLASLT_MATMUL_DESC_TRANSA) != CUBLAS_OP_N;
+  const int k = number(layout_a, a_turned ? CUBLASLT_MATRIX_LAYOUT_ROWS : CUBLASLT_MATRIX_LAYOUT_COLS);
+  int m = number(layout_d, CUBLASLT_MATRIX_LAYOUT_ROWS), n = number(layout_d, CUBLASLT_MATRIX_LAYOUT_COLS);
+  if (flips) {
+    std::swap(left, right);
+    std::swap(m, n);
+  }
+  const auto ld = [&](cublasLtMatrixLayout_t l) { return number(l, CUBLASLT_MATRIX_LAYOUT_LD); };
+  const auto stride = [](cublasLtMatrixLayout_t l) {
+    return l->get<long long>(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  };
+  cudaStream_t before = nullptr;
+  cublasGetStream(handle, &before);
+  cublasSetStream(handle, stream);
+  const cublasStatus_t status = cublasGemmStridedBatchedEx(
+      handle, left.op, right.op, m, n, k, &factors[0], left.data, type_of(left.layout), ld(left.layout),
+      stride(left.layout), right.data, type_of(right.layout), ld(right.layout), stride(right.layout), &factors[1], d,
+      type_of(layout_d), ld(layout_d), stride(layout_d), count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT, site);
+  cublasSetStream(handle, before);
+  if (status == CUBLAS_STATUS_SUCCESS && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    blas::finish(blas::at("cublasLtMatmul", site), stream, *how, static_cast<char*>(d), type_of(layout_d), *layout_d);
+  return status;
+}

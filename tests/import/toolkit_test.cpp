@@ -38,7 +38,8 @@ TEST_P(ToolkitLibraries, Run) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ToolkitLibraries, testing::Values("generators", "device-generators", "transforms"));
+INSTANTIATE_TEST_SUITE_P(Of, ToolkitLibraries,
+                         testing::Values("generators", "device-generators", "transforms", "management"));
 
 TEST(Fragments, AreOfFourBitsAndOfSingleBits) {
   const result r = run("narrow_wmma.cu");

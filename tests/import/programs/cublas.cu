@@ -1,4 +1,5 @@
 // cuBLAS beside plain loops: every function in small integers, where all roundings are exact.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -38,6 +39,54 @@ std::vector<T> small(size_t count, int seed) {
 }
 
 constexpr int m = 5, n = 4, k = 3, pad = 2;
+
+// The product by cuBLASLt.
+cublasStatus_t by_layouts(cublasOperation_t ta, cublasOperation_t tb, const float* alpha, float* a, int lda, float* b,
+                          int ldb, const float* beta, float* c, int ldc, cublasLtEpilogue_t epilogue, const float* bias,
+                          cublasLtOrder_t order = CUBLASLT_ORDER_COL) {
+  cublasLtHandle_t lt;
+  cublasLtMatmulDesc_t how;
+  cublasLtMatrixLayout_t of_a, of_b, of_c;
+  cublasLtMatmulPreference_t preference;
+  cublasLtMatmulHeuristicResult_t found;
+  int count = 0;
+  cublasLtCreate(&lt);
+  cublasLtMatmulDescCreate(&how, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatmulDescSetAttribute(how, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta);
+  cublasLtMatmulDescSetAttribute(how, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb);
+  cublasLtMatmulDescSetAttribute(how, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  cublasLtMatmulDescSetAttribute(how, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+  cublasLtMatrixLayoutCreate(&of_a, CUDA_R_32F, ta == CUBLAS_OP_N ? m : k, ta == CUBLAS_OP_N ? k : m, lda);
+  cublasLtMatrixLayoutCreate(&of_b, CUDA_R_32F, tb == CUBLAS_OP_N ? k : n, tb == CUBLAS_OP_N ? n : k, ldb);
+  cublasLtMatrixLayoutCreate(&of_c, CUDA_R_32F, m, n, ldc);
+  for (cublasLtMatrixLayout_t l : {of_a, of_b, of_c})
+    cublasLtMatrixLayoutSetAttribute(l, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order);
+  cublasLtMatmulPreferenceCreate(&preference);
+  cublasLtMatmulAlgoGetHeuristic(lt, how, of_a, of_b, of_c, of_c, preference, 1, &found, &count);
+  const cublasStatus_t status =
+      cublasLtMatmul(lt, how, alpha, a, of_a, b, of_b, beta, c, of_c, c, of_c, &found.algo, nullptr, 0, nullptr);
+  for (cublasLtMatrixLayout_t l : {of_a, of_b, of_c}) cublasLtMatrixLayoutDestroy(l);
+  cublasLtMatmulDescDestroy(how);
+  cublasLtMatmulPreferenceDestroy(preference);
+  cublasLtDestroy(lt);
+  return count == 1 ? status : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+// Bias and rectifier, of matrices by rows: C = relu(A B + bias of its row).
+void epilogue() {
+  const std::vector<float> x = small<float>(m * k, 3), y = small<float>(k * n, 5), z = small<float>(m, 1);
+  on_device<float> a(x), b(y), bias(z), c(size_t{m * n});
+  const float one = 1, none = 0;
+  check(by_layouts(CUBLAS_OP_N, CUBLAS_OP_N, &one, a.p, k, b.p, n, &none, c.p, n, CUBLASLT_EPILOGUE_RELU_BIAS, bias.p,
+                   CUBLASLT_ORDER_ROW) == CUBLAS_STATUS_SUCCESS,
+        "a product by rows");
+  const std::vector<float> found = c.values();
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      float sum = z[i];
+      for (int l = 0; l < k; ++l) sum += x[i * k + l] * y[l * n + j];
+      check(found[i * n + j] == (sum > 0 ? sum : 0), "bias and rectifier");
+    }
+}
 
 // C = alpha op(A) op(B) + beta C, both transposed or not, with padded columns.
 template <class T, class Gemm>
@@ -164,6 +213,11 @@ int main(int count, char** words) {
     return cublasGemmEx(handle, ta, tb, m, n, k, &wide_alpha, a, CUDA_R_16F, lda, b, CUDA_R_16F, ldb, &wide_beta, c,
                         CUDA_R_16F, ldc, CUDA_R_32F, CUBLAS_GEMM_DFALT);
   });
+  product<float>("LtMatmul", [&](cublasOperation_t ta, cublasOperation_t tb, const float* alpha, float* a, int lda,
+                                 float* b, int ldb, const float* beta, float* c, int ldc) {
+    return by_layouts(ta, tb, alpha, a, lda, b, ldb, beta, c, ldc, CUBLASLT_EPILOGUE_DEFAULT, nullptr);
+  });
+  epilogue();
   vectors<float>(handle);
   vectors<double>(handle);
   others(handle);

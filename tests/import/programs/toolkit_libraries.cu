@@ -5,6 +5,7 @@
 // which brings the next one, too
 #include <curand.h>
 #include <nvToolsExt.h>
+#include <nvml.h>
 
 #include <cmath>
 #include <complex>
@@ -170,6 +171,19 @@ bool transforms() {
   nvtxRangePop();
   return right;
 }
+// NVML states what the runtime states.
+bool management() {
+  nvmlDevice_t device;
+  char bus[16], name[NVML_DEVICE_NAME_BUFFER_SIZE];
+  unsigned clock = 0;
+  cudaDeviceProp p;
+  cudaGetDeviceProperties(&p, 0);
+  cudaDeviceGetPCIBusId(bus, 16, 0);
+  bool right = nvmlInit() == NVML_SUCCESS && nvmlDeviceGetHandleByPciBusId(bus, &device) == NVML_SUCCESS;
+  right &= nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &clock) == NVML_SUCCESS && int(clock) == p.clockRate / 1000;
+  right &= nvmlDeviceGetName(device, name, sizeof name) == NVML_SUCCESS && std::strcmp(name, p.name) == 0;
+  return nvmlShutdown() == NVML_SUCCESS && right;
+}
 // Nobody wrote what the transform reads.
 bool unwritten() {
   cufftComplex* d = nullptr;
@@ -189,6 +203,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(mode, "generators") == 0) return generators() ? 0 : 1;
   if (std::strcmp(mode, "device-generators") == 0) return device_generators() ? 0 : 1;
   if (std::strcmp(mode, "transforms") == 0) return transforms() ? 0 : 1;
+  if (std::strcmp(mode, "management") == 0) return management() ? 0 : 1;
   if (std::strcmp(mode, "unwritten") == 0) return unwritten() ? 0 : 1;
   return 3;
 }
