@@ -235,6 +235,19 @@ std::vector<imported_source> rewritten_sources(const toolchain& tools, const imp
   return sources;
 }
 
+// Compiles again what nvcc accepts and g++ refused: `using Array = Array<T>` in a class that has already used the name,
+// and types without `typename` where only C++20 allows them. Returns what the compiler says.
+std::string compiled_leniently(const toolchain& tools, const import_request& r, compilation& c, std::string said) {
+  constexpr std::pair<const char*, const char*> remedies[] = {{"changes meaning of", "-fpermissive"},
+                                                              {"is a dependent scope", "-std=c++20"}};
+  for (const auto& [complaint, option] : remedies) {
+    if (said.find(complaint) == std::string::npos || (r.standard > "c++17" && option[1] == 's')) continue;
+    c.options.push_back(option);
+    said = tools.compile(c);
+  }
+  return said;
+}
+
 }  // namespace
 
 std::string import_folder(const toolchain& tools) {
@@ -311,19 +324,16 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   c.options.insert(c.options.end(), effort.begin(), effort.end());
   if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
-  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");  // the flavour handles these checks
+  // The flavour handles these checks; the second one makes a function end where its return is missing.
+  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");
+  c.options.push_back(tools.is_clang() ? "-fno-strict-return" : "-fsanitize=unreachable");
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);
     c.options.insert(c.options.end(), follow.begin(), follow.end());
   }
   c.output = private_path(folder, stem);
   std::string said = tools.compile(c);
-  // nvcc accepts `using Array = Array<T>` in a class that has already used the name; g++ would refuse it.
-  if (said.find("changes meaning of") != std::string::npos) {
-    c.options.push_back("-fpermissive");
-    said = tools.compile(c);
-  }
-  if (!said.empty()) refuse(r.file, said);
+  if (said = compiled_leniently(tools, r, c, said); !said.empty()) refuse(r.file, said);
   fs::rename(c.output, library);
   return library.string();
 }

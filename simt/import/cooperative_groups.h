@@ -2,6 +2,7 @@
 // cooperative launch. Operations on whole groups are in cooperative_groups/.
 #pragma once
 
+#include "cuda/atomic"  // programs rely on CUDA's header to include it
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {

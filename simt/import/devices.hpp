@@ -75,7 +75,39 @@ union cudaStreamAttrValue {
 inline cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
   return cudaSuccess;
 }
+inline cudaError_t cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* value) {
+  *value = {};
+  return cudaSuccess;
+}
 inline cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+inline cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  *id = reinterpret_cast<uintptr_t>(stream);
+  return cudaSuccess;
+}
+
+// The only device, by its place on the bus.
+inline cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
+  if (length < 13) return ::simt::import::returned(cudaErrorInvalidValue);
+  __builtin_strcpy(id, "0000:00:00.0");
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetByPCIBusId(int* device, const char*) {
+  *device = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaInitDevice(int, unsigned, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  *flags = cudaDeviceMapHost;
+  return cudaSuccess;
+}
+inline cudaError_t cudaHostGetFlags(unsigned* flags, void*) {
+  *flags = cudaHostAllocMapped;
+  return cudaSuccess;
+}
 
 // Registered host memory stays in the host's address space.
 #define cudaHostAllocPortable 1
@@ -101,7 +133,13 @@ inline cudaError_t cudaHostUnregister(void* p, SIMT_SITE) {
 #define cudaMemAttachHost 2
 #define cudaMemAttachSingle 4
 inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t = 0, unsigned = 4) { return cudaSuccess; }
-enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost };
+enum cudaMemLocationType {
+  cudaMemLocationTypeInvalid,
+  cudaMemLocationTypeDevice,
+  cudaMemLocationTypeHost,
+  cudaMemLocationTypeHostNuma,
+  cudaMemLocationTypeHostNumaCurrent
+};
 struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
@@ -118,7 +156,11 @@ enum cudaMemPoolAttr {
   cudaMemPoolReuseFollowEventDependencies = 1,
   cudaMemPoolReuseAllowOpportunistic,
   cudaMemPoolReuseAllowInternalDependencies,
-  cudaMemPoolAttrReleaseThreshold
+  cudaMemPoolAttrReleaseThreshold,
+  cudaMemPoolAttrReservedMemCurrent,
+  cudaMemPoolAttrReservedMemHigh,
+  cudaMemPoolAttrUsedMemCurrent,
+  cudaMemPoolAttrUsedMemHigh
 };
 inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
   static simt_memory_pool only;
@@ -130,7 +172,29 @@ inline cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 }
 inline cudaError_t cudaDeviceSetMemPool(int, cudaMemPool_t) { return cudaSuccess; }
 inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+inline cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, void* value) {
+  if (attribute < cudaMemPoolAttrReleaseThreshold) return *static_cast<int*>(value) = 1, cudaSuccess;
+  return *static_cast<uint64_t*>(value) = 0, cudaSuccess;
+}
 inline cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+inline cudaError_t cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** p, size_t bytes, cudaMemPool_t, cudaStream_t stream, SIMT_SITE) {
+  return cudaMallocAsync(p, bytes, stream, site);
+}
+enum cudaMemRangeAttribute {
+  cudaMemRangeAttributeReadMostly = 1,
+  cudaMemRangeAttributePreferredLocation,
+  cudaMemRangeAttributeAccessedBy,
+  cudaMemRangeAttributeLastPrefetchLocation
+};
+// No hint has an effect: managed memory prefers no place (cudaInvalidDeviceId).
+inline cudaError_t cudaMemRangeGetAttribute(void* data, size_t bytes, cudaMemRangeAttribute attribute, const void*,
+                                            size_t) {
+  for (size_t i = 0; i < bytes / sizeof(int); ++i)
+    static_cast<int*>(data)[i] = attribute == cudaMemRangeAttributeReadMostly ? 0 : -2;
+  return cudaSuccess;
+}
 
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
 struct cudaPointerAttributes {
@@ -195,6 +259,10 @@ inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeClusterDimMustBeSet = 10,
+  cudaFuncAttributeRequiredClusterWidth,
+  cudaFuncAttributeRequiredClusterHeight,
+  cudaFuncAttributeRequiredClusterDepth,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14
 };
 enum cudaFuncCache {
@@ -254,6 +322,11 @@ cudaError_t cudaFuncSetSharedMemConfig(Kernel*, cudaSharedMemConfig) {
   return cudaSuccess;
 }
 constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
+template <class Kernel>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, Kernel*, int blocks, int) {
+  *bytes = ::simt::machine_limits{}.shared_bytes / static_cast<size_t>(blocks > 0 ? blocks : 1);
+  return cudaSuccess;
+}
 // Occupancy is not modelled: 2 blocks per multiprocessor, blocks of 256 threads, or of whole warps within a limit.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel*, int, size_t, unsigned) {

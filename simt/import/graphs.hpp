@@ -2,7 +2,9 @@
 // allow. Nodes that may run at the same time run one after the other.
 #pragma once
 
+#include <cstdio>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "simt/import/launch_functions.hpp"
@@ -192,17 +194,30 @@ inline cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t grap
 }
 
 // Memory of a graph keeps its address, and is unwritten when its node has run.
-enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned, cudaMemAllocationTypeManaged };
+enum cudaMemAllocationHandleType {
+  cudaMemHandleTypeNone,
+  cudaMemHandleTypePosixFileDescriptor,
+  cudaMemHandleTypeWin32,
+  cudaMemHandleTypeWin32Kmt = 4,
+  cudaMemHandleTypeFabric = 8
+};
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
-  int handleTypes;
+  cudaMemAllocationHandleType handleTypes;
   cudaMemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned short usage;
 };
 enum cudaMemAccessFlags { cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtRead, cudaMemAccessFlagsProtReadWrite = 3 };
 struct cudaMemAccessDesc {
   cudaMemLocation location;
   cudaMemAccessFlags flags;
 };
+inline cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  return cudaDeviceGetDefaultMemPool(pool, 0);
+}
 // The device may use the pool from the start.
 inline cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc* list, size_t count) {
   for (size_t i = 0; i < count; ++i)
@@ -216,6 +231,8 @@ struct cudaMemAllocNodeParams {
   void* dptr;
 };
 #define cudaGraphInstantiateFlagAutoFreeOnLaunch 1
+#define cudaGraphInstantiateFlagUpload 2
+#define cudaGraphInstantiateFlagUseNodePriority 8
 inline cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                             size_t count, cudaMemAllocNodeParams* p, SIMT_SITE) {
   if (const cudaError_t e = cudaMalloc(&p->dptr, p->bytesize, site); e != cudaSuccess) return e;
@@ -252,6 +269,58 @@ inline cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, 
   if (nodes != nullptr)
     for (size_t i = 0; i < *count && i < graph->nodes.size(); ++i) nodes[i] = graph->nodes[i].get();
   *count = graph->nodes.size();
+  return cudaSuccess;
+}
+enum cudaGraphNodeType {
+  cudaGraphNodeTypeKernel,
+  cudaGraphNodeTypeMemcpy,
+  cudaGraphNodeTypeMemset,
+  cudaGraphNodeTypeHost,
+  cudaGraphNodeTypeGraph,
+  cudaGraphNodeTypeEmpty,
+  cudaGraphNodeTypeMemAlloc = 10,
+  cudaGraphNodeTypeMemFree
+};
+inline cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  constexpr std::pair<const char*, cudaGraphNodeType> types[] = {
+      {"launch", cudaGraphNodeTypeKernel},    {"LaunchKernel", cudaGraphNodeTypeKernel},
+      {"Kernel", cudaGraphNodeTypeKernel},    {"Cooperative", cudaGraphNodeTypeKernel},
+      {"Memcpy", cudaGraphNodeTypeMemcpy},    {"Memset", cudaGraphNodeTypeMemset},
+      {"Host", cudaGraphNodeTypeHost},        {"Callback", cudaGraphNodeTypeHost},
+      {"ChildGraph", cudaGraphNodeTypeGraph}, {"MemAlloc", cudaGraphNodeTypeMemAlloc},
+      {"MemFree", cudaGraphNodeTypeMemFree}};
+  *type = cudaGraphNodeTypeEmpty;
+  for (const auto& [word, own] : types)
+    if (__builtin_strstr(node->call, word) != nullptr) return *type = own, cudaSuccess;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  size_t found = 0;
+  for (const auto& n : graph->nodes)
+    if (n->after.empty() && ++found && nodes != nullptr && found <= *count) nodes[found - 1] = n.get();
+  *count = found;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+  size_t found = 0;
+  for (const auto& n : graph->nodes)
+    for (simt_graph_node* before : n->after)
+      if (++found && from != nullptr && found <= *count) from[found - 1] = before, to[found - 1] = n.get();
+  *count = found;
+  return cudaSuccess;
+}
+enum cudaGraphDebugDotFlags { cudaGraphDebugDotFlagsVerbose = 1 };
+// Writes the nodes and their dependencies.
+inline cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned) {
+  FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) return ::simt::import::returned(cudaErrorOperatingSystem);
+  std::fputs("digraph {\n", file);
+  for (const auto& n : graph->nodes) {
+    std::fprintf(file, "  \"%p\" [label=\"%s\"];\n", static_cast<void*>(n.get()), n->call);
+    for (void* before : n->after) std::fprintf(file, "  \"%p\" -> \"%p\";\n", before, static_cast<void*>(n.get()));
+  }
+  std::fputs("}\n", file);
+  std::fclose(file);
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
@@ -316,16 +385,49 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   ::simt::import::run_graph(::simt::import::on(stream), exec->steps);
   return cudaPeekAtLastError();
 }
+
+namespace simt::import {
+
+// Replaces the work of a node in an instantiated graph.
+inline cudaError_t replace_work(cudaGraphExec_t exec, cudaGraphNode_t node, std::function<void()> work) {
+  for (size_t i = 0; i < exec->nodes.size(); ++i)
+    if (exec->nodes[i] == node) exec->steps[i].work = std::move(work);
+  return cudaSuccess;
+}
+
+}  // namespace simt::import
+
 inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                     const cudaKernelNodeParams* p, SIMT_SITE) {
-  for (size_t i = 0; i < exec->nodes.size(); ++i)
-    if (exec->nodes[i] == node) exec->steps[i].work = ::simt::import::kernel_work(*p, site);
+  return ::simt::import::replace_work(exec, node, ::simt::import::kernel_work(*p, site));
+}
+inline cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* p, SIMT_SITE) {
+  node->work = ::simt::import::kernel_work(*p, site);
   return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
+                                                      const void* from, size_t bytes, cudaMemcpyKind kind, SIMT_SITE) {
+  return ::simt::import::replace_work(
+      exec, node, [=] { ::simt::import::copy("cudaGraphAddMemcpyNode1D", site, to, from, bytes, kind, true); });
+}
+inline cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const cudaMemsetParams* p, SIMT_SITE) {
+  return ::simt::import::replace_work(exec, node, ::simt::import::memset_work(*p, site));
+}
+inline cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                  const cudaHostNodeParams* p) {
+  return ::simt::import::replace_work(exec, node, [p = *p] { p.fn(p.userData); });
 }
 enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateSuccess,
   cudaGraphExecUpdateError,
-  cudaGraphExecUpdateErrorTopologyChanged
+  cudaGraphExecUpdateErrorTopologyChanged,
+  cudaGraphExecUpdateErrorNodeTypeChanged,
+  cudaGraphExecUpdateErrorFunctionChanged,
+  cudaGraphExecUpdateErrorParametersChanged,
+  cudaGraphExecUpdateErrorNotSupported,
+  cudaGraphExecUpdateErrorUnsupportedFunctionChange,
+  cudaGraphExecUpdateErrorAttributesChanged
 };
 struct cudaGraphExecUpdateResultInfo {
   cudaGraphExecUpdateResult result;

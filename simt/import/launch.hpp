@@ -54,6 +54,7 @@ struct program {
   std::map<const void*, kernel_by_address> kernels;  // kernels whose names were converted to void*
   std::map<const char*, size_t> registered;          // host memory: bytes
   std::vector<std::function<void()>> children;       // launches made by kernels, which run after the present launch
+  std::vector<std::function<void()>> tails;          // and after its children: those into cudaStreamTailLaunch
   // Constructs that ran and whose results differ from a GPU's bits. An array, because kernels add to it, and code of
   // a vector is instrumented.
   const char* approximated[256] = {};
@@ -135,6 +136,14 @@ inline void cluster_dims(unsigned x, unsigned y = 1, unsigned z = 1, SIMT_SITE) 
 // On a GPU, more than 48 KiB of dynamic shared memory need an opt-in of the kernel (cudaFuncSetAttribute).
 bool dynamic_memory_refused(const void* kernel, size_t bytes, const site& where);
 
+// An argument until its launch runs. It is only copied, as by a launch: its type may have no constructor that moves.
+template <class T>
+struct launch_argument {
+  explicit launch_argument(const T& v) : value(v) {}
+  launch_argument(const launch_argument& other) : value(other.value) {}
+  T value;
+};
+
 // kernel(k).at(grid, block, bytes, stream)(arguments...), for a kernel that is one function.
 template <class... Parameters>
 class kernel_launch {
@@ -146,8 +155,8 @@ class kernel_launch {
   void operator()(Parameters... arguments) const { enqueue(call_, work(arguments...)); }
   // Returns the work for the stream, with the present values of the arguments.
   std::function<void()> work(const std::decay_t<Parameters>&... arguments) const {
-    return [self = *this, values = std::tuple<std::decay_t<Parameters>...>(arguments...)] {
-      std::apply([&](const auto&... a) { self.run(a...); }, values);
+    return [self = *this, values = std::tuple<launch_argument<std::decay_t<Parameters>>...>(arguments...)] {
+      std::apply([&](const auto&... a) { self.run(a.value...); }, values);
     };
   }
 
@@ -187,8 +196,8 @@ class callable_launch {
 
   template <class... Arguments>
   void operator()(Arguments... arguments) const {
-    enqueue(of_stream, [self = *this, values = std::tuple<Arguments...>(arguments...)] {
-      std::apply([&](const auto&... a) { self.template run<Arguments...>(a...); }, values);
+    enqueue(of_stream, [self = *this, values = std::tuple<launch_argument<Arguments>...>(arguments...)] {
+      std::apply([&](const auto&... a) { self.template run<Arguments...>(a.value...); }, values);
     });
   }
 

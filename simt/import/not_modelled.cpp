@@ -1,4 +1,5 @@
 // Ends a launch from the program's side.
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -19,3 +20,10 @@ void not_modelled(const char* what, const char* name, const site& where) {
 }
 
 }  // namespace simt::import
+
+// Sources that are not ours are compiled with a check of __builtin_unreachable(). It makes g++ leave a function whose
+// return is missing, as nvcc's unoptimised host code does, instead of assuming that no caller gets there.
+extern "C" void __ubsan_handle_builtin_unreachable(void*) {
+  std::fputs("the program reached __builtin_unreachable()\n", stderr);
+  std::abort();
+}

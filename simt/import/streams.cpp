@@ -176,7 +176,8 @@ bool is_open(const captured_graph* capture) {
 
 bool record(const stream_call& call, std::function<void()>& work) {
   if (in_kernel()) {
-    the_program().children.push_back(std::move(work));
+    program& p = the_program();
+    (call.stream == cudaStreamTailLaunch ? p.tails : p.children).push_back(std::move(work));
     return true;
   }
   CUstream_st& s = named(call.stream);

@@ -38,6 +38,9 @@ using cudaStream_t = CUstream_st*;
 using cudaEvent_t = CUevent_st*;
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(uintptr_t{1}))
 #define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(uintptr_t{2}))
+// Streams of kernels alone.
+#define cudaStreamTailLaunch (reinterpret_cast<cudaStream_t>(uintptr_t{3}))
+#define cudaStreamFireAndForget (reinterpret_cast<cudaStream_t>(uintptr_t{4}))
 
 namespace simt::import {
 

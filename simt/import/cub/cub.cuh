@@ -2,7 +2,8 @@
 // operation the compiler reports an unknown name.
 #pragma once
 
-#include <chrono>  // programs rely on CUB's header to include this and the 16-bit types
+#include <chrono>    // programs rely on CUB's header to include this,
+#include <iostream>  // this, and the 16-bit types
 
 #include "block.hpp"
 #include "device.hpp"

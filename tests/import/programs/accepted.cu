@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)
@@ -211,6 +212,46 @@ bool constant_template() {
 
 // Attributes of the device and of kernels.
 __global__ void unsigned_extremes(int* y) { *y = umin(9u, 7u) + umax(1u, 2u); }
+// Limits, pools, places and nodes of graphs, by their queries.
+bool small_queries() {
+  size_t stack = 0, count = 8;
+  uint64_t used = 1;
+  int device = 1, *y = numbers<int>(1), *pooled = nullptr;
+  char bus[16];
+  bool ok = cudaDeviceSetLimit(cudaLimitStackSize, 2048) == cudaSuccess;
+  ok &= cudaDeviceGetLimit(&stack, cudaLimitStackSize) == cudaSuccess && stack == 2048;
+  ok &= cudaDeviceGetPCIBusId(bus, 16, 0) == cudaSuccess && cudaDeviceGetByPCIBusId(&device, bus) == cudaSuccess;
+  cudaMemPool_t pool;
+  ok &= cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess && device == 0;
+  ok &= cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess && used == 0;
+  ok &= cudaMallocFromPoolAsync(&pooled, 4, pool, 0) == cudaSuccess && cudaFreeAsync(pooled, 0) == cudaSuccess;
+  int wide = 0;
+  ok &= cudaDeviceGetAttribute(&wide, cudaDevAttrMaxTexture2DWidth, 0) == cudaSuccess && wide == 131072;
+  cudaMemPoolProps properties = {};
+  properties.handleTypes = cudaMemHandleTypeNone;
+  ok &= cudaMemPoolCreate(&pool, &properties) == cudaSuccess && cudaMemPoolDestroy(pool) == cudaSuccess;
+  ok &= std::strcmp(cudaGetErrorName(cudaErrorInvalidSurface), "cudaErrorInvalidSurface") == 0;
+  cudaGraph_t graph;
+  cudaGraphNode_t set, launch, roots[8];
+  const cudaMemsetParams zeros{y, 4, 0, 4, 1, 1};
+  void* arguments[] = {&y};
+  const cudaKernelNodeParams ones{(void*)unsigned_extremes, dim3(1), dim3(1), 0, arguments, nullptr};
+  cudaGraphNodeType type;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddMemsetNode(&set, graph, nullptr, 0, &zeros);
+  cudaGraphAddKernelNode(&launch, graph, &set, 1, &ones);
+  ok &= cudaGraphGetRootNodes(graph, roots, &count) == cudaSuccess && count == 1 && roots[0] == set;
+  ok &= cudaGraphNodeGetType(launch, &type) == cudaSuccess && type == cudaGraphNodeTypeKernel;
+  cudaGraphExec_t exec;
+  cudaGraphInstantiate(&exec, graph, 0);
+  const cudaMemsetParams fives{y, 4, 5, 4, 1, 1};
+  cudaGraphExecMemsetNodeSetParams(exec, set, &fives);
+  cudaGraphLaunch(exec, 0);
+  cudaDeviceSynchronize();
+  cudaGraphExecDestroy(exec);
+  cudaGraphDestroy(graph);
+  return holds(y, 9) && ok;
+}
 bool queries() {
   cudaDeviceProp p;
   cudaGetDeviceProperties(&p, 0);
@@ -248,6 +289,70 @@ bool shared_of_its_class() {
   return holds(y, 11);
 }
 
+// A host function without its return: nvcc's unoptimised host code leaves it.
+bool all_equal(const int* a, const int* b, int n) {
+  for (int i = 0; i < n; ++i)
+    if (a[i] != b[i]) std::exit(4);
+}
+bool missing_return() {
+  int* y = numbers<int>(64);
+  int a[64] = {}, b[64];
+  cudaMemcpy(b, y, sizeof b, cudaMemcpyDeviceToHost);
+  all_equal(a, b, 64);
+  unsigned_extremes<<<1, 1>>>(y);
+  return holds(y, 9);
+}
+
+// An argument that can be copied and not moved, to a kernel and to a template.
+struct copied {
+  explicit copied(int v) : value(v) {}
+  copied(const copied&) = default;
+  copied(copied&&) = delete;
+  int value;
+};
+__global__ void store(int* y, copied c) { y[0] = c.value; }
+template <class T>
+__global__ void add(int* y, T c) {
+  y[0] += c.value;
+}
+bool argument_without_move() {
+  int* y = numbers<int>(1);
+  const copied c(5);
+  store<<<1, 1>>>(y, c);
+  add<<<1, 1>>>(y, c);
+  return holds(y, 10);
+}
+
+// A type without `typename` before C++20.
+template <class T>
+struct number {
+  using type = T;
+  __device__ type twice(type v);
+};
+template <class T>
+__device__ number<T>::type number<T>::twice(type v) {
+  return 2 * v;
+}
+__global__ void double_it(int* y) { *y = number<int>().twice(4); }
+bool type_without_typename() {
+  int* y = numbers<int>(1);
+  double_it<<<1, 1>>>(y);
+  return holds(y, 8);
+}
+
+// A tail runs after the children of its kernel, whichever was launched first.
+__global__ void append(int* y, int digit) { *y = 10 * *y + digit; }
+__global__ void launch_children(int* y) {
+  append<<<1, 1, 0, cudaStreamTailLaunch>>>(y, 3);
+  append<<<1, 1, 0, cudaStreamFireAndForget>>>(y, 1);
+}
+bool tail_launch() {
+  int* y = numbers<int>(1);
+  launch_children<<<1, 1>>>(y);
+  append<<<1, 1>>>(y, 4);
+  return holds(y, 134);
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
@@ -268,6 +373,11 @@ int main(int argc, char** argv) {
                {"half2-operators", half2_operators},
                {"constant-template", constant_template},
                {"shared-of-its-class", shared_of_its_class},
+               {"missing-return", missing_return},
+               {"argument-without-move", argument_without_move},
+               {"type-without-typename", type_without_typename},
+               {"tail-launch", tail_launch},
+               {"small-queries", small_queries},
                {"queries", queries}};
   for (const auto& mode : modes)
     if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) {

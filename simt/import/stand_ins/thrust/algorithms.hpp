@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iostream>  // programs rely on Thrust's headers to include it
 #include <numeric>
 #include <vector>
 

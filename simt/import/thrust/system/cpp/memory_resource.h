@@ -1,6 +1,8 @@
 // Stands in for Thrust's header of this name: Thrust's device vectors get device memory.
 #pragma once
 
+#include <iostream>  // programs rely on Thrust's headers to include it
+
 #include <new>
 
 #include <thrust/detail/config.h>
