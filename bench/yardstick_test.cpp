@@ -39,7 +39,7 @@ TEST(Yardstick, AFalseTimeIsNotConfirmed) {
   EXPECT_TRUE(honest.is_confirmed());
 }
 
-// Honest calls on a busy host, whose excess has the distribution of ours: of 20,000 rows some one or two may be refused.
+// Honest calls on a busy host, whose excess has the distribution of ours: one of 17,000 rows may be refused.
 TEST(Yardstick, HonestCallsAreConfirmedOnABusyHost) {
   std::mt19937 random(1);
   std::lognormal_distribution<double> late(3, 1.5);
