@@ -303,6 +303,12 @@ class Content(Report):
         self.assertIn("was not asked to verify anything in this report; 3 operators were timed on NVIDIA H200.",
                       s["head"])
 
+    def test_times_of_a_candidate_are_called_so_with_its_verdict(self):
+        timed = made.benchmark()
+        timed["context"] |= {"candidate": "source:mine.cu:f", "verdict": "not verified"}
+        _, s = self.page("--bench", self.file("b.json", timed))
+        self.assertIn("2026-11-25, times of source:mine.cu:f, not verified", s["speed"])
+
     def test_what_is_missing_says_how_to_add_it(self):
         _, s = self.page("--mutants", self.file("m.json", made.mutants()))
         for section in ("verdicts", "counterexamples", "hazards", "errors", "fuzz", "speed", "nights"):

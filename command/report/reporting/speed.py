@@ -92,7 +92,7 @@ def gpu_of(content):
 
 
 def machine_of(content):
-    """GPU, driver, commit and date, as far as the file says."""
+    """GPU, driver, commit and date, and a candidate that is not ours with its verdict, as far as the file says."""
     context = content.get("context", content)
     # The benchmarks call the version of CUDA that the driver takes "driver".
     gpu = str(context.get("gpu") or "")
@@ -101,5 +101,6 @@ def machine_of(content):
     parts += [
         f"commit {context['commit']}" if context.get("commit") else None,
         str(context.get("date", ""))[:10] or None,
+        f"times of {context['candidate']}, {context.get('verdict')}" if context.get("candidate") else None,
     ]
     return ", ".join(p for p in parts if p) or "an unnamed GPU"
