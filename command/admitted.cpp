@@ -29,21 +29,19 @@ constexpr int64_t k_most_elements = int64_t{1} << 16;
 // A gate function with a larger error, 2^-10, has fewer digits than a half-precision number.
 constexpr int64_t k_largest_stated_gates = int64_t{1} << 14;
 
-const statement_rules& rules_of(const std::string& op) { return find_description(op)->statements; }
-
 // Judges one launch of the case by the bounds that follow from the statement.
 bool is_admitted(trial_case c, int64_t number) {
   c.knobs["detect"] = "off";
   c.knobs.insert({"schedule", "fair"});
   offer stated = stated_by(c);
-  (rules_of(c.op).gates ? stated.gates : stated.sum_depth) = number;
+  (statements_of(c.op).gates ? stated.gates : stated.sum_depth) = number;
   return run_case_stating(c, stated).result <= verdict::skipped;
 }
 
 // Returns the smallest number, at least `known`, that admits the case; nothing if none does.
 std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   if (is_admitted(c, known)) return known;
-  const int64_t most = rules_of(c.op).gates ? k_largest_stated_gates : reference::k_longest_stated_chain;
+  const int64_t most = statements_of(c.op).gates ? k_largest_stated_gates : reference::k_longest_stated_chain;
   if (!is_admitted(c, most)) return std::nullopt;
   int64_t refused = known, more = 1;
   while (!is_admitted(c, refused + more)) more *= 2;
@@ -55,7 +53,7 @@ std::optional<int64_t> number_of(const trial_case& c, int64_t known) {
   return admitted;
 }
 
-bool compares_values(const property& p) { return p.name == rules_of(p.op).judged_by; }
+bool compares_values(const property& p) { return p.name == statements_of(p.op).judged_by; }
 
 // Returns the cases that decide the number: all of a property that compares values, and the failing ones of another.
 std::vector<trial_case> deciding_cases(const planned_job& j, const job_result& r) {
@@ -96,7 +94,7 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
     const planned_job& j = jobs[i];
     if (results[i].worst > verdict::skipped && results[i].worst != verdict::violation) continue;
     if (j.t.offered.has_our_plan || j.t.candidate == "builtin") continue;
-    const statement_rules& rules = rules_of(j.t.op);
+    const statement_rules rules = statements_of(j.t.op);
     if (!rules.sums && !rules.gates) continue;
     if (!compares_values(*j.p) && results[i].failures.empty()) continue;
     if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0, rules.gates});

@@ -178,6 +178,11 @@ const description* find_description(std::string_view op) {
   return found == described_operators().end() ? nullptr : &*found;
 }
 
+statement_rules statements_of(std::string_view op) {
+  const description* const d = find_description(op);
+  return d ? d->statements : statement_rules{};
+}
+
 uint32_t dtype_bit(dtype type) {
   switch (type) {
     case dtype::f16: return WARPCHECK_F16;

@@ -155,6 +155,8 @@ struct description_registration {
   explicit description_registration(description d) { describe_operator(std::move(d)); }
 };
 const description* find_description(std::string_view op);  // null if there is none
+// An operator without a description allows no statement but 'lacks'.
+statement_rules statements_of(std::string_view op);
 
 // Returns the type's bit of warpcheck_dtype_bit (candidate.h).
 uint32_t dtype_bit(dtype type);

@@ -404,8 +404,7 @@ std::string allowed_text(const statement_rules& allowed) {
 
 offer parse_statements(std::string_view op, std::string_view text) {
   offer o;
-  const description* const described = find_description(op);
-  const statement_rules allowed = described ? described->statements : statement_rules{};
+  const statement_rules allowed = statements_of(op);
   for (const std::string_view part : trimmed_parts(text, ";")) {
     int64_t number = 0;
     if (part.empty()) continue;

@@ -56,7 +56,7 @@ bool passes_for(const trial_case& c, const offer& stated) {
 
 // Returns the end of the message for a case that passes if the candidate states more, or "".
 std::string helpful_statement(const trial_case& c, const offer& stated, double error_ratio) {
-  const statement_rules& allowed = find_description(c.op)->statements;
+  const statement_rules allowed = statements_of(c.op);
   const bool has_logistic = allowed.logistic && allowed.logistic(c);
   offer more = stated;
   // A chain of n terms errs by at most n times the bound of a chain of at least one addition, up to second order, so a
