@@ -141,11 +141,14 @@ class inquiry {
         return;
       }
       was_refused_ |= has_work(c);
-      if (plainest_.op.empty()) find_tiles(c);
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
         traits = least_refused(small);
       if (traits.empty()) traits = refused_relation(plainest_.op.empty() ? c : plainest_, c);
+      if (traits.empty() && plainest_.op.empty()) {
+        find_tiles(c);
+        traits = least_refused(c);
+      }
       if (traits.empty()) traits = refused_extent(c);
       if (traits.size() == 1 && !is_confirmed(traits.front())) return;
       if (traits.empty() || is_answered(traits)) {
