@@ -74,16 +74,7 @@ __global__ void send(int* out) {
 
 bool sends() {
   const device_bytes out(std::vector<unsigned char>(16));
-  cudaLaunchConfig_t config = {};
-  config.gridDim = 2;
-  config.blockDim = k_threads;
-  cudaLaunchAttribute cluster[1];
-  cluster[0].id = cudaLaunchAttributeClusterDimension;
-  cluster[0].val.clusterDim.x = 2;
-  cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
-  config.attrs = cluster;
-  config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, send, reinterpret_cast<int*>(out.p));
+  launch_pair(send, reinterpret_cast<int*>(out.p));
   const auto got = out.host(16);
   const int right[4] = {11, 12, 1, 2};
   return std::memcmp(got.data(), right, sizeof right) == 0;

@@ -331,16 +331,7 @@ bool multicast() {
     std::memcpy(&right[256 + to], &data[from], 4);
   });
   const device_bytes in(data), out(std::vector<unsigned char>(right.size()));
-  cudaLaunchConfig_t config = {};
-  config.gridDim = 2;
-  config.blockDim = k_threads;
-  cudaLaunchAttribute cluster[1];
-  cluster[0].id = cudaLaunchAttributeClusterDimension;
-  cluster[0].val.clusterDim.x = 2;
-  cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
-  config.attrs = cluster;
-  config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, share, r.map(in.p), reinterpret_cast<uint32_t*>(out.p));
+  launch_pair(share, r.map(in.p), reinterpret_cast<uint32_t*>(out.p));
   return is_same("tiles", out.host(right.size()), right);
 }
 

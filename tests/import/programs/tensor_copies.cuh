@@ -40,3 +40,18 @@ struct device_bytes {
     return h;
   }
 };
+
+// Launches a cluster of two blocks of k_threads threads.
+template <class... Parameters, class... Arguments>
+void launch_pair(void (*kernel)(Parameters...), Arguments&&... arguments) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 2;
+  config.blockDim = k_threads;
+  cudaLaunchAttribute cluster[1];
+  cluster[0].id = cudaLaunchAttributeClusterDimension;
+  cluster[0].val.clusterDim.x = 2;
+  cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
+  config.attrs = cluster;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, kernel, static_cast<Arguments&&>(arguments)...);
+}

@@ -356,16 +356,7 @@ bool multicast() {
   const shape t = {CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, {32, 16}, {8, 8}};
   const std::vector<unsigned char> data = numbers(t), right = expected(t, data, {{8, 2}}, 0);
   const device_bytes in(data), out(std::vector<unsigned char>(2 * right.size()));
-  cudaLaunchConfig_t config = {};
-  config.gridDim = 2;
-  config.blockDim = k_threads;
-  cudaLaunchAttribute cluster[1];
-  cluster[0].id = cudaLaunchAttributeClusterDimension;
-  cluster[0].val.clusterDim.x = 2;
-  cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
-  config.attrs = cluster;
-  config.numAttrs = 1;
-  cudaLaunchKernelEx(&config, share, t.map(in.p), reinterpret_cast<uint32_t*>(out.p));
+  launch_pair(share, t.map(in.p), reinterpret_cast<uint32_t*>(out.p));
   const std::vector<unsigned char> got = out.host(2 * right.size());
   return std::memcmp(got.data(), right.data(), right.size()) == 0 &&
          std::memcmp(got.data() + right.size(), right.data(), right.size()) == 0;
