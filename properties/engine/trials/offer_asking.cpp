@@ -136,10 +136,7 @@ class inquiry {
     for (int i = 0; i < k_most_reasons; ++i) {
       std::vector<std::string> taken;
       if (!bring_within(known_, c, taken)) return;
-      if (!is_refused(c)) {
-        keep_plainest(c);
-        return;
-      }
+      if (!is_refused(c)) return keep_plainest(c);
       was_refused_ |= has_work(c);
       trait_set traits = least_refused(c);
       if (trial_case small = smallest(c); traits.empty() && !(small == c) && is_refused(small))
