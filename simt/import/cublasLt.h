@@ -149,11 +149,11 @@ inline void finish(const call& at, cudaStream_t stream, const simt_cublaslt_desc
 
 }  // namespace simt::import::blas
 
-inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t how, const void* alpha,
+inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDesc_t how, const void* alpha,
                                      const void* a, cublasLtMatrixLayout_t layout_a, const void* b,
                                      cublasLtMatrixLayout_t layout_b, const void* beta, const void* c,
                                      cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t layout_d,
-                                     const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream, SIMT_SITE) {
+                                     const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   namespace blas = ::simt::import::blas;
   const auto count = layout_d->get<int>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   const auto epilogue = how->get<cublasLtEpilogue_t>(CUBLASLT_MATMUL_DESC_EPILOGUE);
@@ -172,7 +172,7 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
   const float factors[] = {static_cast<float>(blas::scalar(alpha, scale)),
                            static_cast<float>(blas::scalar(beta, scale))};
   if (c != d && factors[1] != 0)
-    return ::simt::import::not_modelled("the function", "cublasLtMatmul with another C than D", site),
+    return ::simt::import::not_modelled("the function", "cublasLtMatmul with another C than D", handle.where),
            CUBLAS_STATUS_NOT_SUPPORTED;
   // A matrix by rows is the transposed one by columns. If the result is by rows, its transpose is computed.
   const bool flips = by_rows(layout_d);
@@ -203,9 +203,10 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
   const cublasStatus_t status = cublasGemmStridedBatchedEx(
       handle, left.op, right.op, m, n, k, &factors[0], left.data, type_of(left.layout), ld(left.layout),
       stride(left.layout), right.data, type_of(right.layout), ld(right.layout), stride(right.layout), &factors[1], d,
-      type_of(layout_d), ld(layout_d), stride(layout_d), count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT, site);
+      type_of(layout_d), ld(layout_d), stride(layout_d), count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   cublasSetStream(handle, before);
   if (status == CUBLAS_STATUS_SUCCESS && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
-    blas::finish(blas::at("cublasLtMatmul", site), stream, *how, static_cast<char*>(d), type_of(layout_d), *layout_d);
+    blas::finish(blas::at("cublasLtMatmul", handle.where), stream, *how, static_cast<char*>(d), type_of(layout_d),
+                 *layout_d);
   return status;
 }

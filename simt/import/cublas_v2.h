@@ -66,6 +66,15 @@ struct simt_cublas_context {
   cublasMath_t math = CUBLAS_DEFAULT_MATH;
 };
 using cublasHandle_t = simt_cublas_context*;
+// A handle, and the place of the call: it needs no parameter of its own, so pointers to the functions can be called.
+struct simt_cublas_caller {
+  cublasHandle_t handle;
+  simt::import::site where;
+
+  template <class Handle, class = std::enable_if_t<std::is_convertible_v<const Handle&, cublasHandle_t>>>
+  simt_cublas_caller(const Handle& h, SIMT_SITE) : handle(h), where(site) {}
+  operator cublasHandle_t() const { return handle; }
+};
 
 inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   *handle = new simt_cublas_context;
@@ -216,35 +225,34 @@ inline cublasStatus_t run_batch(const call& where, cublasHandle_t handle, produc
 
 }  // namespace simt::import::blas
 
-#define SIMT_IMPORT_CUBLAS_GEMM(letter, T)                                                                          \
-  inline cublasStatus_t cublas##letter##gemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, \
-                                             int m, int n, int k, const T* alpha, const T* a, int ld_a, const T* b, \
-                                             int ld_b, const T* beta, T* c, int ld_c, SIMT_SITE) {                  \
-    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
-    return ::simt::import::blas::run(                                                                               \
-        ::simt::import::blas::at("cublas" #letter "gemm", site), handle,                                            \
-        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type});                     \
-  }                                                                                                                 \
-  inline cublasStatus_t cublas##letter##gemmStridedBatched(                                                         \
-      cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,   \
-      const T* a, int ld_a, long long stride_a, const T* b, int ld_b, long long stride_b, const T* beta, T* c,      \
-      int ld_c, long long stride_c, int count, SIMT_SITE) {                                                         \
-    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
-    return ::simt::import::blas::run_strided(                                                                       \
-        ::simt::import::blas::at("cublas" #letter "gemmStridedBatched", site), handle,                              \
-        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type}, stride_a, stride_b,  \
-        stride_c, count);                                                                                           \
-  }                                                                                                                 \
-  inline cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t op_a,                  \
-                                                    cublasOperation_t op_b, int m, int n, int k, const T* alpha,    \
-                                                    const T* const a[], int ld_a, const T* const b[], int ld_b,     \
-                                                    const T* beta, T* const c[], int ld_c, int count, SIMT_SITE) {  \
-    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                               \
-    return ::simt::import::blas::run_batch(                                                                         \
-        ::simt::import::blas::at("cublas" #letter "gemmBatched", site), handle,                                     \
-        {op_a, op_b, m, n, k, alpha, nullptr, nullptr, beta, nullptr, type, type, type, ld_a, ld_b, ld_c, type},    \
-        reinterpret_cast<const void* const*>(a), reinterpret_cast<const void* const*>(b),                           \
-        reinterpret_cast<void* const*>(c), count);                                                                  \
+#define SIMT_IMPORT_CUBLAS_GEMM(letter, T)                                                                            \
+  inline cublasStatus_t cublas##letter##gemm(simt_cublas_caller handle, cublasOperation_t op_a,                       \
+                                             cublasOperation_t op_b, int m, int n, int k, const T* alpha, const T* a, \
+                                             int ld_a, const T* b, int ld_b, const T* beta, T* c, int ld_c) {         \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                                 \
+    return ::simt::import::blas::run(                                                                                 \
+        ::simt::import::blas::at("cublas" #letter "gemm", handle.where), handle,                                      \
+        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type});                       \
+  }                                                                                                                   \
+  inline cublasStatus_t cublas##letter##gemmStridedBatched(                                                           \
+      simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha, \
+      const T* a, int ld_a, long long stride_a, const T* b, int ld_b, long long stride_b, const T* beta, T* c,        \
+      int ld_c, long long stride_c, int count) {                                                                      \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                                 \
+    return ::simt::import::blas::run_strided(                                                                         \
+        ::simt::import::blas::at("cublas" #letter "gemmStridedBatched", handle.where), handle,                        \
+        {op_a, op_b, m, n, k, alpha, a, b, beta, c, type, type, type, ld_a, ld_b, ld_c, type}, stride_a, stride_b,    \
+        stride_c, count);                                                                                             \
+  }                                                                                                                   \
+  inline cublasStatus_t cublas##letter##gemmBatched(                                                                  \
+      simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha, \
+      const T* const a[], int ld_a, const T* const b[], int ld_b, const T* beta, T* const c[], int ld_c, int count) { \
+    constexpr cudaDataType type = ::simt::import::blas::type_of<T>();                                                 \
+    return ::simt::import::blas::run_batch(                                                                           \
+        ::simt::import::blas::at("cublas" #letter "gemmBatched", handle.where), handle,                               \
+        {op_a, op_b, m, n, k, alpha, nullptr, nullptr, beta, nullptr, type, type, type, ld_a, ld_b, ld_c, type},      \
+        reinterpret_cast<const void* const*>(a), reinterpret_cast<const void* const*>(b),                             \
+        reinterpret_cast<void* const*>(c), count);                                                                    \
   }
 SIMT_IMPORT_CUBLAS_GEMM(S, float)
 SIMT_IMPORT_CUBLAS_GEMM(D, double)
@@ -252,42 +260,40 @@ SIMT_IMPORT_CUBLAS_GEMM(H, __half)
 #undef SIMT_IMPORT_CUBLAS_GEMM
 
 // The element types and the computation type, by number. As before CUDA 11, a cudaDataType may name a computation.
-inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
-                                   int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
+inline cublasStatus_t cublasGemmEx(simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                   int n, int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
                                    const void* b, cudaDataType type_b, int ld_b, const void* beta, void* c,
-                                   cudaDataType type_c, int ld_c, cublasComputeType_t compute, cublasGemmAlgo_t,
-                                   SIMT_SITE) {
-  return ::simt::import::blas::run(::simt::import::blas::at("cublasGemmEx", site), handle,
+                                   cudaDataType type_c, int ld_c, cublasComputeType_t compute, cublasGemmAlgo_t) {
+  return ::simt::import::blas::run(::simt::import::blas::at("cublasGemmEx", handle.where), handle,
                                    {op_a, op_b, m, n, k, alpha, a, b, beta, c, type_a, type_b, type_c, ld_a, ld_b, ld_c,
                                     ::simt::import::blas::scalar_type(compute)});
 }
-inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
-                                   int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
+inline cublasStatus_t cublasGemmEx(simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                   int n, int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
                                    const void* b, cudaDataType type_b, int ld_b, const void* beta, void* c,
-                                   cudaDataType type_c, int ld_c, cudaDataType compute, cublasGemmAlgo_t algorithm,
-                                   SIMT_SITE) {
+                                   cudaDataType type_c, int ld_c, cudaDataType compute, cublasGemmAlgo_t algorithm) {
   return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, ld_a, b, type_b, ld_b, beta, c, type_c, ld_c,
-                      ::simt::import::blas::compute_type(compute), algorithm, site);
+                      ::simt::import::blas::compute_type(compute), algorithm);
 }
-inline cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
-                                    int k, const float* alpha, const void* a, cudaDataType type_a, int ld_a,
+inline cublasStatus_t cublasSgemmEx(simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
+                                    int n, int k, const float* alpha, const void* a, cudaDataType type_a, int ld_a,
                                     const void* b, cudaDataType type_b, int ld_b, const float* beta, void* c,
-                                    cudaDataType type_c, int ld_c, SIMT_SITE) {
+                                    cudaDataType type_c, int ld_c) {
   return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, ld_a, b, type_b, ld_b, beta, c, type_c, ld_c,
-                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT, site);
+                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 }
 template <class Compute>
-cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m,
-                                          int n, int k, const void* alpha, const void* a, cudaDataType type_a, int ld_a,
-                                          long long stride_a, const void* b, cudaDataType type_b, int ld_b,
+cublasStatus_t cublasGemmStridedBatchedEx(simt_cublas_caller handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                          int m, int n, int k, const void* alpha, const void* a, cudaDataType type_a,
+                                          int ld_a, long long stride_a, const void* b, cudaDataType type_b, int ld_b,
                                           long long stride_b, const void* beta, void* c, cudaDataType type_c, int ld_c,
-                                          long long stride_c, int count, Compute compute, cublasGemmAlgo_t, SIMT_SITE) {
+                                          long long stride_c, int count, Compute compute, cublasGemmAlgo_t) {
   cublasComputeType_t computation;
   if constexpr (std::is_same_v<Compute, cudaDataType>)
     computation = ::simt::import::blas::compute_type(compute);
   else
     computation = compute;
-  return ::simt::import::blas::run_strided(::simt::import::blas::at("cublasGemmStridedBatchedEx", site), handle,
+  return ::simt::import::blas::run_strided(::simt::import::blas::at("cublasGemmStridedBatchedEx", handle.where), handle,
                                            {op_a, op_b, m, n, k, alpha, a, b, beta, c, type_a, type_b, type_c, ld_a,
                                             ld_b, ld_c, ::simt::import::blas::scalar_type(computation)},
                                            stride_a, stride_b, stride_c, count);
@@ -295,72 +301,71 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 
 // Vectors, and matrices by vectors.
 #define SIMT_IMPORT_CUBLAS_VECTORS(letter, T)                                                                          \
-  inline cublasStatus_t cublas##letter##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n,                \
+  inline cublasStatus_t cublas##letter##gemv(simt_cublas_caller handle, cublasOperation_t op, int m, int n,            \
                                              const T* alpha, const T* a, int ld, const T* x, int step_x,               \
-                                             const T* beta, T* y, int step_y, SIMT_SITE) {                             \
+                                             const T* beta, T* y, int step_y) {                                        \
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     const int rows = op == CUBLAS_OP_N ? m : n, cols = op == CUBLAS_OP_N ? n : m;                                      \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     matrix turned = operand(a, type, op == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N, cols, rows, ld);                   \
     const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
-    return queue(handle, site, [=] {                                                                                   \
-      return multiply(::simt::import::blas::at("cublas" #letter "gemv", site), factor_alpha,                           \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return multiply(::simt::import::blas::at("cublas" #letter "gemv", handle.where), factor_alpha,                   \
                       vector_of(x, type, cols, step_x), turned, factor_beta, vector_of(y, type, rows, step_y));        \
     });                                                                                                                \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##ger(cublasHandle_t handle, int m, int n, const T* alpha, const T* x,           \
-                                            int step_x, const T* y, int step_y, T* a, int ld, SIMT_SITE) {             \
+  inline cublasStatus_t cublas##letter##ger(simt_cublas_caller handle, int m, int n, const T* alpha, const T* x,       \
+                                            int step_x, const T* y, int step_y, T* a, int ld) {                        \
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type);                                                                            \
-    return queue(handle, site, [=] {                                                                                   \
-      return multiply(::simt::import::blas::at("cublas" #letter "ger", site), factor_alpha,                            \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return multiply(::simt::import::blas::at("cublas" #letter "ger", handle.where), factor_alpha,                    \
                       operand(x, type, CUBLAS_OP_T, m, 1, step_x), vector_of(y, type, n, step_y), 1,                   \
                       operand(a, type, CUBLAS_OP_N, m, n, ld));                                                        \
     });                                                                                                                \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,    \
-                                             int m, int n, const T* alpha, const T* a, int ld_a, const T* beta,        \
-                                             const T* b, int ld_b, T* c, int ld_c, SIMT_SITE) {                        \
+  inline cublasStatus_t cublas##letter##geam(simt_cublas_caller handle, cublasOperation_t op_a,                        \
+                                             cublasOperation_t op_b, int m, int n, const T* alpha, const T* a,         \
+                                             int ld_a, const T* beta, const T* b, int ld_b, T* c, int ld_c) {          \
     using namespace ::simt::import::blas;                                                                              \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type), factor_beta(beta, type);                                                   \
-    return queue(handle, site, [=] {                                                                                   \
-      return add(::simt::import::blas::at("cublas" #letter "geam", site), factor_alpha,                                \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return add(::simt::import::blas::at("cublas" #letter "geam", handle.where), factor_alpha,                        \
                  operand(a, type, op_a, m, n, ld_a), factor_beta, operand(b, type, op_b, m, n, ld_b),                  \
                  operand(c, type, CUBLAS_OP_N, m, n, ld_c));                                                           \
     });                                                                                                                \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int step_x,     \
-                                             T* y, int step_y, SIMT_SITE) {                                            \
+  inline cublasStatus_t cublas##letter##axpy(simt_cublas_caller handle, int n, const T* alpha, const T* x, int step_x, \
+                                             T* y, int step_y) {                                                       \
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     constexpr cudaDataType type = type_of<T>();                                                                        \
     const factor factor_alpha(alpha, type);                                                                            \
-    return queue(handle, site, [=] {                                                                                   \
-      return add(::simt::import::blas::at("cublas" #letter "axpy", site), factor_alpha, vector_of(x, type, n, step_x), \
-                 1, vector_of(y, type, n, step_y), vector_of(y, type, n, step_y));                                     \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return add(::simt::import::blas::at("cublas" #letter "axpy", handle.where), factor_alpha,                        \
+                 vector_of(x, type, n, step_x), 1, vector_of(y, type, n, step_y), vector_of(y, type, n, step_y));      \
     });                                                                                                                \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int step,             \
-                                             SIMT_SITE) {                                                              \
+  inline cublasStatus_t cublas##letter##scal(simt_cublas_caller handle, int n, const T* alpha, T* x, int step) {       \
     using namespace ::simt::import::blas;                                                                              \
     if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                                 \
     const matrix all = vector_of(x, type_of<T>(), n, step);                                                            \
     const factor factor_alpha(alpha, type_of<T>());                                                                    \
-    return queue(handle, site, [=] {                                                                                   \
-      return add(::simt::import::blas::at("cublas" #letter "scal", site), factor_alpha, all, 0, all, all);             \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return add(::simt::import::blas::at("cublas" #letter "scal", handle.where), factor_alpha, all, 0, all, all);     \
     });                                                                                                                \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##copy(cublasHandle_t handle, int n, const T* x, int step_x, T* y, int step_y,   \
-                                             SIMT_SITE) {                                                              \
+  inline cublasStatus_t cublas##letter##copy(simt_cublas_caller handle, int n, const T* x, int step_x, T* y,           \
+                                             int step_y) {                                                             \
     using namespace ::simt::import::blas;                                                                              \
     if (step_x <= 0 || step_y <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                \
     const matrix from = vector_of(x, type_of<T>(), n, step_x), to = vector_of(y, type_of<T>(), n, step_y);             \
-    return queue(handle, site, [=] {                                                                                   \
-      return add({"cublas" #letter "copy", site, [](double exact) { return exact; }}, 1, from, 0, from, to);           \
+    return queue(handle, handle.where, [=] {                                                                           \
+      return add({"cublas" #letter "copy", handle.where, [](double exact) { return exact; }}, 1, from, 0, from, to);   \
     });                                                                                                                \
   }                                                                                                                    \
   inline cublasStatus_t simt_cublas_sum(const ::simt::import::blas::call& at, cublasHandle_t handle, int n,            \
@@ -377,36 +382,35 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
           if (status == CUBLAS_STATUS_SUCCESS) put_scalar(at, result, type, exact);                                    \
           return status;                                                                                               \
         },                                                                                                             \
-        handle != nullptr && handle->pointers == CUBLAS_POINTER_MODE_HOST);                                            \
+        handle && handle->pointers == CUBLAS_POINTER_MODE_HOST);                                                       \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##dot(cublasHandle_t handle, int n, const T* x, int step_x, const T* y,          \
-                                            int step_y, T* result, SIMT_SITE) {                                        \
-    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "dot", site), handle, n, x, step_x, y, step_y,    \
-                           false, result);                                                                             \
+  inline cublasStatus_t cublas##letter##dot(simt_cublas_caller handle, int n, const T* x, int step_x, const T* y,      \
+                                            int step_y, T* result) {                                                   \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "dot", handle.where), handle, n, x, step_x, y,    \
+                           step_y, false, result);                                                                     \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##asum(cublasHandle_t handle, int n, const T* x, int step, T* result,            \
-                                             SIMT_SITE) {                                                              \
-    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "asum", site), handle, n, x, step,                \
+  inline cublasStatus_t cublas##letter##asum(simt_cublas_caller handle, int n, const T* x, int step, T* result) {      \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "asum", handle.where), handle, n, x, step,        \
                            static_cast<const T*>(nullptr), 1, false, result);                                          \
   }                                                                                                                    \
-  inline cublasStatus_t cublas##letter##nrm2(cublasHandle_t handle, int n, const T* x, int step, T* result,            \
-                                             SIMT_SITE) {                                                              \
-    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "nrm2", site), handle, n, x, step,                \
+  inline cublasStatus_t cublas##letter##nrm2(simt_cublas_caller handle, int n, const T* x, int step, T* result) {      \
+    return simt_cublas_sum(::simt::import::blas::at("cublas" #letter "nrm2", handle.where), handle, n, x, step,        \
                            static_cast<const T*>(nullptr), 1, true, result);                                           \
   }
 SIMT_IMPORT_CUBLAS_VECTORS(S, float)
 SIMT_IMPORT_CUBLAS_VECTORS(D, double)
 #undef SIMT_IMPORT_CUBLAS_VECTORS
-#define SIMT_IMPORT_CUBLAS_EXTREME(name, T, least)                                                                   \
-  inline cublasStatus_t name(cublasHandle_t handle, int n, const T* x, int step, int* place, SIMT_SITE) {            \
-    using namespace ::simt::import::blas;                                                                            \
-    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                               \
-    return queue(                                                                                                    \
-        handle, site,                                                                                                \
-        [=] {                                                                                                        \
-          return extreme(::simt::import::blas::at(#name, site), vector_of(x, type_of<T>(), n, step), least, *place); \
-        },                                                                                                           \
-        handle != nullptr && handle->pointers == CUBLAS_POINTER_MODE_HOST);                                          \
+#define SIMT_IMPORT_CUBLAS_EXTREME(name, T, least)                                                                  \
+  inline cublasStatus_t name(simt_cublas_caller handle, int n, const T* x, int step, int* place) {                  \
+    using namespace ::simt::import::blas;                                                                           \
+    if (step <= 0) return CUBLAS_STATUS_INVALID_VALUE;                                                              \
+    return queue(                                                                                                   \
+        handle, handle.where,                                                                                       \
+        [=] {                                                                                                       \
+          return extreme(::simt::import::blas::at(#name, handle.where), vector_of(x, type_of<T>(), n, step), least, \
+                         *place);                                                                                   \
+        },                                                                                                          \
+        handle.handle && handle.handle->pointers == CUBLAS_POINTER_MODE_HOST);                                      \
   }
 SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamax, float, false)
 SIMT_IMPORT_CUBLAS_EXTREME(cublasIsamin, float, true)

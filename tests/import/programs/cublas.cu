@@ -199,8 +199,9 @@ int main(int count, char** words) {
   product<double>("Dgemm", [&](cublasOperation_t ta, cublasOperation_t tb, auto... rest) {
     return cublasDgemm(handle, ta, tb, m, n, k, rest...);
   });
+  constexpr decltype(cublasHgemm)* multiply = &cublasHgemm;
   product<__half>("Hgemm", [&](cublasOperation_t ta, cublasOperation_t tb, auto... rest) {
-    return cublasHgemm(handle, ta, tb, m, n, k, rest...);
+    return multiply(handle, ta, tb, m, n, k, rest...);
   });
   product<float>("GemmEx", [&](cublasOperation_t ta, cublasOperation_t tb, const float* alpha, float* a, int lda,
                                float* b, int ldb, const float* beta, float* c, int ldc) {
