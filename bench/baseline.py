@@ -67,6 +67,8 @@ def measured(entry):
             break
     made |= {key: round(entry[key], digits) for key, digits in (("limit_us", 2), ("fraction_of_limit", 4))
              if key in entry}
+    made |= {of + "_interval": [round(entry[of + end], 4) for end in ("_low", "_high")]
+             for of in ("median", "fraction") if of + "_low" in entry}
     return made | {key: round(entry[key], 4) for key in OWN if key in entry}
 
 
@@ -231,6 +233,40 @@ def slower_lines(baselines):
     return lines
 
 
+def reached(row, of, bar):
+    """What a row reaches of a bar, with its 95 % interval: of the rate of its best peer or its limit, or of `bar` us,
+    by the whole call or by the C++ function, which gets scale and tables. None where its run did not tell."""
+    interval = row.get("fraction_interval" if of == "limit" else "median_interval")
+    if of == "peer":
+        ratio = next((times.get("ratio") for _, times in compared_peers(row)), None)
+        return ratio and [1 / ratio[0], 1 / ratio[2], 1 / ratio[1]]
+    if of == "limit" or not interval:
+        return interval and [row["fraction_of_limit"], *interval]
+    beside = sum(row.get(key, 0) for key in ("scale_us", "tables_us")) if of == "function" else 0
+    return [bar / (us - beside) for us in (row["median_us"], *reversed(interval))]
+
+
+def bar_lines(baselines, path):
+    """A table of what rows reach of the bars in a file, whose lines are: row, what the bar is of, the bar."""
+    rows = {row["name"]: {"commit": baseline["commit"]} | row for baseline in baselines for row in baseline["rows"]}
+    with open(path) as file:
+        bars = [line.split() for line in file if not line.startswith("#")]
+    lines = ["## Rows with a bar", "",
+             "The part of the rate of the best peer or of the limit, or the bar's time over ours (of a whole `call`,",
+             "or of the C++ `function`, which gets scale and tables), with the 95 % interval. A row is `short` where",
+             "the interval lies below the bar.", "",
+             "| row | us | of | bar | reached (95 %) | | commit |", "|---|---|---|---|---|---|---|"]
+    for name, of, bar in bars:
+        row = rows.get(name)
+        now = reached(row, of, float(bar)) if row else None
+        least, unit = (1, " us") if of in ("call", "function") else (float(bar), "")
+        cells = ["{:.3f} ({:.3f}-{:.3f})".format(*now), "short" if now[2] < least else "holds"] if now else ["-", "-"]
+        lines.append("| " + " | ".join([
+            name, f"{row['median_us']:.1f}" if row else "-", peer_cells(row)[0] if now and of == "peer" else of,
+            bar + unit, *cells, row["commit"] if row else "-"]) + " |")
+    return lines + [""]
+
+
 def table(options):
     for path in options.files:
         print("\n" + "\n".join(table_lines(load(path))))
@@ -251,7 +287,9 @@ def page_text(folder):
     if not files:
         sys.exit(f"baseline: {folder} holds no baseline")
     baselines = [load(os.path.join(folder, name)) for name in files]
-    text = PAGE.format(gpu=baselines[0]["gpu"].split(",")[0]) + "\n" + "\n".join(slower_lines(baselines)) + "\n"
+    bars = os.path.join(folder, "bars")
+    lines = (bar_lines(baselines, bars) if os.path.exists(bars) else []) + slower_lines(baselines)
+    text = PAGE.format(gpu=baselines[0]["gpu"].split(",")[0]) + "\n" + "\n".join(lines) + "\n"
     for baseline in baselines:
         lines = table_lines(baseline)
         lines.insert(2, f"Driver {baseline['driver']}, {baseline['date']}, commit {baseline['commit']}.\n")

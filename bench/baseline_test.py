@@ -141,6 +141,29 @@ class Baseline(unittest.TestCase):
         self.assertNotIn("8x64", slower)
         self.assertNotIn("1x64", slower)
 
+    def test_page_says_which_rows_reach_their_bar(self):
+        os.mkdir(self.path("gpu"))
+        intervals = {"median_low": 120.0, "median_high": 130.0, "fraction_low": 0.79, "fraction_high": 0.81}
+        parts = intervals | {"tables_us": 25.0}
+        self.make(self.write("ours.json", output(
+            row("softmax/f32/8x32", 125.0, {"torch eager": 100.0}, (1.25, 1.2, 1.3)) | intervals,
+            row("softmax/f32/8x64", 125.0) | parts, row("softmax/f32/1x64", 250.0))))
+        os.rename(self.path("made.json"), self.path("gpu/softmax.json"))
+        with open(self.path("gpu/bars"), "w") as file:
+            file.write("# a comment\n" + "".join(f"softmax/f32/{bar}\n" for bar in (
+                "8x32 peer 0.9", "8x32 limit 0.8", "8x64 call 130", "8x64 function 80", "1x64 limit 0.95",
+                "2x2 peer 1")))
+        self.assertEqual(self.run_script("page", self.path("gpu")).returncode, 0)
+        with open(self.path("gpu/README.md")) as file:
+            bars = file.read().split("## Rows with a bar")[1].split("## Rows slower")[0]
+        for line in ("| softmax/f32/8x32 | 125.0 | torch eager | 0.9 | 0.800 (0.769-0.833) | short | abc |",
+                     "| softmax/f32/8x32 | 125.0 | limit | 0.8 | 0.800 (0.790-0.810) | holds | abc |",
+                     "| softmax/f32/8x64 | 125.0 | call | 130 us | 1.040 (1.000-1.083) | holds | abc |",
+                     "| softmax/f32/8x64 | 125.0 | function | 80 us | 0.800 (0.762-0.842) | short | abc |",
+                     "| softmax/f32/1x64 | 250.0 | limit | 0.95 | - | - | abc |",
+                     "| softmax/f32/2x2 | - | peer | 1 | - | - | - |"):
+            self.assertIn(line + "\n", bars)
+
     def test_committed_pages_are_what_their_files_say(self):
         baselines = os.path.join(os.path.dirname(SCRIPT), "baselines")
         for gpu in sorted(os.listdir(baselines)):

@@ -30,8 +30,10 @@ struct measurement {
   std::string name, variant;
   std::vector<double> times;  // us
   double us = 0;
+  ratio interval;  // of us
   double gbps = 0;
   double limit_us = 0;  // 0: the device has none
+  ratio of_limit;
   std::string limit_by;
   std::vector<std::pair<std::string, double>> own;        // the operator's own runs, each with its median in us
   double of_target = 0;                                   // fraction of the row's target in us; 0: it has none
@@ -43,7 +45,7 @@ struct measurement {
   std::vector<std::pair<std::string, int64_t>> counts;  // of a call on the emulated device: "barriers", ...
   std::vector<std::pair<std::string, double>> claims;   // of foreign code, each with its median in us
 
-  double fraction() const { return limit_us / us; }
+  double fraction() const { return of_limit.value; }
 };
 
 // A build whose calls are counted.

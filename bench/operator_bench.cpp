@@ -169,6 +169,7 @@ measurement measure(program& p, const bench_row& row) {
 
   result.times = all[0];
   result.us = median(all[0]);
+  result.interval = ratio_of_medians(all[0], {1.0});
   if (!p.measures_ours()) result.claims.emplace_back(p.options.candidate, result.us);
   const host_excess usual = runs.usual_excess(p);
   if (const std::string problem = runs.subject.problem(result.us, moved, usual); !problem.empty())
@@ -177,8 +178,12 @@ measurement measure(program& p, const bench_row& row) {
   result.gbps = static_cast<double>(moved.in + moved.out) / result.us * 1e-3;
   size_t next = 1;
   if (runs.limit) {
-    result.limit_us = median(all[next++]) * runs.limit->times;
+    const std::vector<double>& limit = all[next++];
+    result.limit_us = median(limit) * runs.limit->times;
     result.limit_by = runs.limit->by;
+    const ratio single = ratio_of_medians(limit, result.times);
+    result.of_limit = {single.value * runs.limit->times, single.low * runs.limit->times,
+                       single.high * runs.limit->times};
   }
   for (const own_run& each : runs.own) result.own.emplace_back(each.name, median(all[next++]));
   if (p.measures_ours()) compare_with_target(result, runs.own);
@@ -217,6 +222,8 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
   const traffic moved = traffic_of(p.described, row);
   state.SetBytesProcessed(static_cast<int64_t>(m.times.size() * (moved.in + moved.out)));
   state.counters["median_us"] = m.us;
+  state.counters["median_low"] = m.interval.low;
+  state.counters["median_high"] = m.interval.high;
   state.counters["GBps"] = m.gbps;
   const bench_list& listed = p.described.bench;
   if (listed.work) state.counters["tflops"] = listed.work(row).flop() / m.us * 1e-6;
@@ -224,6 +231,8 @@ void run_benchmark(benchmark::State& state, program& p, const bench_row& row, co
     state.counters["us_per_step"] = m.us / static_cast<double>(row.of.at(steps));
   if (m.limit_us > 0) {
     state.counters["fraction_of_limit"] = m.fraction();
+    state.counters["fraction_low"] = m.of_limit.low;
+    state.counters["fraction_high"] = m.of_limit.high;
     state.counters["limit_us"] = m.limit_us;
   }
   for (const auto& [name, us] : m.own) state.counters[name + "_us"] = us;
