@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -22,7 +24,8 @@ namespace {
 
 using namespace engine;
 
-constexpr double k_seconds = 60;       // for all cases of an operator
+constexpr double k_seconds = 20;       // for all cases of an operator: none is tried later
+constexpr double k_most_seconds = 60;  // of the process that tries them
 constexpr int64_t k_most_cases = 100;  // of a job
 constexpr int64_t k_most_elements = int64_t{1} << 16;
 
@@ -73,54 +76,66 @@ std::vector<trial_case> deciding_cases(const planned_job& j, const job_result& r
   return cases;
 }
 
-// Runs in a separate process; returns the text "NUMBER FAILING": the number that admits all cases except the failing
-// ones.
-std::string number_and_failures(const std::vector<trial_case>& cases, int64_t known) {
-  int64_t number = known, failing = 0;
+// Runs in a separate process; returns the text "NUMBER FAILING TRIED": the number that admits all tried cases except
+// the failing ones.
+std::string number_and_failures(const std::vector<trial_case>& cases) {
+  const auto begin = std::chrono::steady_clock::now();
+  int64_t number = 0, failing = 0, tried = 0;
   for (const trial_case& c : cases) {
+    if (tried > 0 && seconds_since(begin) > k_seconds) break;
     const std::optional<int64_t> own = number_of(c, number);
     number = own.value_or(number);
     failing += !own;
+    ++tried;
   }
-  return fmt::format("{} {}", number, failing);
+  return fmt::format("{} {} {}", number, failing, tried);
+}
+
+// True if the results of the job need a statement, as far as they are known.
+bool is_decided_by_number(const planned_job& j, const job_result& r) {
+  const statement_rules rules = statements_of(j.t.op);
+  return (r.worst <= verdict::skipped || r.worst == verdict::violation) && !j.t.offered.has_our_plan &&
+         j.t.candidate != "builtin" && (rules.sums || rules.gates) && (compares_values(*j.p) || !r.failures.empty());
 }
 
 }  // namespace
 
 std::vector<admitted_statement> admitted_statements(const std::vector<planned_job>& jobs,
                                                     std::span<const job_result> results) {
+  std::map<std::string, std::vector<trial_case>> cases;  // by the operator
+  for (size_t i = 0; i < jobs.size(); ++i)
+    if (is_decided_by_number(jobs[i], results[i]))
+      for (trial_case& c : deciding_cases(jobs[i], results[i])) cases[jobs[i].t.op].push_back(std::move(c));
   std::vector<admitted_statement> all;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const planned_job& j = jobs[i];
-    if (results[i].worst > verdict::skipped && results[i].worst != verdict::violation) continue;
-    if (j.t.offered.has_our_plan || j.t.candidate == "builtin") continue;
-    const statement_rules rules = statements_of(j.t.op);
-    if (!rules.sums && !rules.gates) continue;
-    if (!compares_values(*j.p) && results[i].failures.empty()) continue;
-    if (all.empty() || all.back().op != j.t.op) all.push_back({j.t.op, 0, 0, rules.gates});
-    admitted_statement& a = all.back();
-    const child_outcome outcome =
-        run_in_child([&] { return number_and_failures(deciding_cases(j, results[i]), a.number); }, k_seconds,
-                     [] { return interrupt_watch::seen(); });
-    int64_t failing = 0;
-    if (outcome.finished && std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64, &a.number, &failing) == 2)
-      a.failing += failing;
+  for (const auto& [op, of_op] : cases) {
+    // One process for all of them: a candidate in Python may take seconds to load.
+    admitted_statement a = {op, 0, 0, statements_of(op).gates, 0, std::ssize(of_op)};
+    const child_outcome outcome = run_in_child([&] { return number_and_failures(of_op); }, k_most_seconds,
+                                               [] { return interrupt_watch::seen(); });
+    if (outcome.finished &&
+        std::sscanf(outcome.text.c_str(), "%" SCNd64 " %" SCNd64 " %" SCNd64, &a.number, &a.failing, &a.tried) == 3 &&
+        a.number > 0)
+      all.push_back(std::move(a));
   }
-  std::erase_if(all, [](const admitted_statement& a) { return a.number == 0; });
   return all;
 }
 
 std::string text_of(const admitted_statement& a) {
-  return fmt::format("{}: passes with {} >= {}{}", a.op, a.is_of_gates ? "gates" : "sums of depth", a.number,
-                     a.failing > 0 ? fmt::format(", except {} cases that no {} admits", a.failing,
-                                                 a.is_of_gates ? "such statement" : "depth")
-                                   : "");
+  std::string text = fmt::format("{}: passes with {} >= {}", a.op, a.is_of_gates ? "gates" : "sums of depth", a.number);
+  if (a.failing > 0)
+    text += fmt::format(", except {} cases that no {} admits", a.failing, a.is_of_gates ? "such statement" : "depth");
+  if (a.tried < a.cases) text += fmt::format("; {} of {} cases were tried in {:g} s", a.tried, a.cases, k_seconds);
+  return text;
 }
 
 nlohmann::json to_json(const std::vector<admitted_statement>& all) {
   nlohmann::json list = nlohmann::json::array();
   for (const admitted_statement& a : all)
-    list.push_back({{"operator", a.op}, {a.is_of_gates ? "gates" : "sum_depth", a.number}, {"failing", a.failing}});
+    list.push_back({{"operator", a.op},
+                    {a.is_of_gates ? "gates" : "sum_depth", a.number},
+                    {"failing", a.failing},
+                    {"tried", a.tried},
+                    {"cases", a.cases}});
   return list;
 }
 

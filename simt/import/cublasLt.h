@@ -189,10 +189,7 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   const bool a_turned = how->get<cublasOperation_t>(CUBLASLT_MATMUL_DESC_TRANSA) != CUBLAS_OP_N;
   const int k = number(layout_a, a_turned ? CUBLASLT_MATRIX_LAYOUT_ROWS : CUBLASLT_MATRIX_LAYOUT_COLS);
   int m = number(layout_d, CUBLASLT_MATRIX_LAYOUT_ROWS), n = number(layout_d, CUBLASLT_MATRIX_LAYOUT_COLS);
-  if (flips) {
-    std::swap(left, right);
-    std::swap(m, n);
-  }
+  if (flips) std::swap(left, right), std::swap(m, n);
   const auto ld = [&](cublasLtMatrixLayout_t l) { return number(l, CUBLASLT_MATRIX_LAYOUT_LD); };
   const auto stride = [](cublasLtMatrixLayout_t l) {
     return l->get<long long>(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);

@@ -208,6 +208,25 @@ def histogram(bins, cols, g, h, hist, accum):
             with numpy.errstate(all="ignore"):
                 numpy.add.at(hist[:, k], cols[c, 0] + of_rows[stored] - skipped, v[stored].astype("f8"))
 """
+# Wrong, and a file that starts a thread, so that no interpreter can be forked: each one loads the file.
+LOADED = """
+import sys
+import threading
+
+import numpy
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+
+with open("loads", "a") as loads:
+    loads.write("1")
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+def softmax(x, y):
+    operators_numpy.softmax(x, y)
+    numpy.asarray(y)[:, :1] *= 1.0001
+"""
 FAR = "at::cuda::blas::gemm<float> argument lda must be positive and less than 2147483647 but got "
 COMPARES_CALLS = ["splitting-the-batch-adds-weight-gradients", "splitting-time-chains-hn-and-dh0",
                   "repeating-a-row-k-times-multiplies-dw-by-k", "resets-equal-separate-segments",
@@ -338,6 +357,16 @@ class Offers(unittest.TestCase):
             said = done.stdout + done.stderr
             self.assertEqual(done.returncode, 0, said)
             self.assertRegex(said, r"does not offer [^\n]*ldc>2147483647\n")
+
+    @unittest.skipIf("softmax" not in FEATURES, "about softmax")
+    def test_few_interpreters_find_the_depth_that_admits_all_results(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "loaded.py").write_text(LOADED.format(docs=DOCS))
+            done = self.run_verify(folder, "softmax", "loaded.py", "--workers", "1", "--shrink-seconds", "0.001")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertGreater(done.stdout.count(": violation: "), 10, done.stdout)
+            self.assertLess(len((folder / "loads").read_text()), 10)
 
     @unittest.skipIf("histogram" not in FEATURES, "about histogram")
     def test_a_function_is_asked_for_the_form_that_its_parameters_name(self):
