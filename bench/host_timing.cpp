@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "bench/device_timing.hpp"
+#include "properties/engine/isolation/isolated_library.hpp"
 
 namespace warpcheck::bench {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+constexpr size_t k_chunk = size_t{1} << 20;  // bytes that are copied at a time
 
 void read(const warpcheck_device_api& api, void* to, const char* from, size_t bytes) {
   if (api.copy_out(to, from, bytes)) throw std::runtime_error(api.last_error());
@@ -22,7 +25,7 @@ void read(const warpcheck_device_api& api, void* to, const char* from, size_t by
 // Across short gaps a single copy costs less than one for each line.
 void read_lines(const warpcheck_device_api& api, std::byte* to, const char* from, size_t own, size_t apart,
                 size_t lines) {
-  constexpr size_t k_far = 1 << 16, k_chunk = 1 << 24;
+  constexpr size_t k_far = 1 << 16;
   if (own == apart) return read(api, to, from, own * lines);
   const size_t at_once = apart > k_far ? 1 : k_chunk / apart;
   std::vector<char> chunk;
@@ -63,7 +66,7 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
       const timed_run& each = runs[k];
       host_clock of_host(each);
       turn_clock& clock = each.clock ? *each.clock : of_host;
-      if (each.begin) each.begin();
+      if (each.begin) each.begin(i, 0);  // its inputs come from prepare()
       clock.begin();
       if (each.prepare) each.prepare(i);
       clock.mark();
@@ -81,12 +84,13 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
 
 device_timing host_timing(const warpcheck_device_api& api, int count) {
   device_timing timing;
-  timing.reserve = [&api](size_t bytes) {
+  const auto reserve = [&api](size_t bytes) {
     const std::shared_ptr<void> area(api.alloc(std::max<size_t>(1, bytes), 0, 1), api.release);
     if (!area) throw std::runtime_error(api.last_error());
     return std::static_pointer_cast<char>(area);
   };
-  timing.allocate = [reserve = timing.reserve, count](size_t input_bytes, size_t output_bytes) {
+  timing.reserve = reserve;
+  timing.allocate = [reserve, count](size_t input_bytes, size_t output_bytes) {
     constexpr size_t k_alignment = 256;
     const auto stride = [](size_t bytes) { return (bytes / k_alignment + 1) * k_alignment; };
     slots memory{count, nullptr, nullptr, stride(input_bytes), stride(output_bytes), nullptr};
@@ -99,14 +103,24 @@ device_timing host_timing(const warpcheck_device_api& api, int count) {
     return memory;
   };
   timing.copy = [&api](char* to, const char* from, size_t bytes) {
-    std::vector<char> host(bytes);
-    read(api, host.data(), from, bytes);
-    if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
+    std::vector<char> host(std::min(bytes, k_chunk));
+    for (size_t done = 0; done < bytes; done += k_chunk) {
+      const size_t some = std::min(k_chunk, bytes - done);
+      read(api, host.data(), from + done, some);
+      if (api.copy_in(to + done, host.data(), some)) throw std::runtime_error(api.last_error());
+    }
   };
   timing.fill = [&api](char* to, char byte, size_t bytes) {
-    const std::vector<char> host(bytes, byte);
-    if (api.copy_in(to, host.data(), bytes)) throw std::runtime_error(api.last_error());
+    const std::vector<char> host(std::min(bytes, k_chunk), byte);
+    for (size_t done = 0; done < bytes; done += k_chunk)
+      if (api.copy_in(to + done, host.data(), std::min(k_chunk, bytes - done)))
+        throw std::runtime_error(api.last_error());
   };
+  if (engine::has_runner(api)) {
+    // The copy of a judged execution lies where no runner can change it.
+    timing.reserve = [](size_t bytes) { return std::shared_ptr<char>(new char[bytes], std::default_delete<char[]>()); };
+    timing.copy = [&api](char* to, const char* from, size_t bytes) { api.copy_in(to, from, bytes); };
+  }
   timing.read_lines = [&api](std::byte* to, const char* from, size_t own, size_t apart, size_t lines) {
     bench::read_lines(api, to, from, own, apart, lines);
   };

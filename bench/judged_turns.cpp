@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace warpcheck::bench {
@@ -26,16 +27,22 @@ timed_run judged_turns::as_run() {
     });
   };
   run.wait = [this] { unless_failed([&] { device_.wait(); }); };
-  run.begin = [this] {
+  run.begin = [this](int first, int count) {
     unless_failed([&] {
       used_.clear();
       device_.timing.reset();
       call_.poison_outputs();
-      call_.draw_inputs((uint64_t{random_()} << 32) | random_());
+      call_.draw_inputs(draw());
+      for (int i = 0; i < std::min(count, call_.memory().count); ++i) call_.give_inputs(first + i, draw());
       device_.wait();
     });
   };
-  run.prepare = [this](int i) { unless_failed([&] { call_.prepare(i); }); };
+  run.prepare = [this](int i) {
+    unless_failed([&] {
+      call_.give_inputs(i, draw());
+      call_.poison_outputs(i);
+    });
+  };
   run.keep = [this](int i) { unless_failed([&] { call_.keep(i); }); };
   run.end = [this](double device_us, double host_us) {
     unless_failed([&] {

@@ -30,6 +30,7 @@ class judged_turns {
  private:
   template <class Step>
   void unless_failed(const Step& step);
+  uint64_t draw() { return (uint64_t{random_()} << 32) | random_(); }
 
   timed_call& call_;
   const bench_device& device_;

@@ -185,11 +185,11 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
     for (size_t k = 0; k < runs.size(); ++k) {
       const bool is_judged = runs[k].prepare != nullptr;
       turn_clock& clock = runs[k].clock ? *runs[k].clock : events;
-      if (runs[k].begin) runs[k].begin();
+      const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX, count = of_turn + (is_judged ? 1 : 0);
+      if (runs[k].begin) runs[k].begin(execution, k_warmup_calls + static_cast<int>(count));
       clock.begin();
       for (int i = 0; i < k_warmup_calls; ++i) runs[k].run(execution++);
-      const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX;
-      const std::vector<double> some = time_turn(clock, runs[k], of_turn + (is_judged ? 1 : 0), judged, &execution);
+      const std::vector<double> some = time_turn(clock, runs[k], count, judged, &execution);
       us[k].insert(us[k].end(), some.begin(), some.end());
     }
   for (std::vector<double>& each : us) each.resize(static_cast<size_t>(repeats));

@@ -107,7 +107,7 @@ struct row_runs {
 
   timed_run trusted(const std::function<void(int)>& run) {
     timed_run each{run};
-    each.begin = reset;  // what the callee of the turn before has set
+    each.begin = [this](int, int) { reset(); };  // what the callee of the turn before has set
     each.end = [this](double device_us, double host_us) { of_trusted.add(device_us, host_us); };
     return each;
   }

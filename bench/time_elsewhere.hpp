@@ -9,7 +9,7 @@
 namespace warpcheck::bench {
 
 // Calls of a callee in a runner. All slots get new inputs before each turn, whose time ends when an unforeseen part of
-// each result has been read, so no result can be made earlier or later.
+// each result has been read, so no result can be made earlier or later. Then a call is drawn and judged.
 class turns_elsewhere {
  public:
   // `device`: that of a runner, with the memory of host_timing(). All arguments outlive the object.
@@ -20,8 +20,6 @@ class turns_elsewhere {
   double turn();
 
  private:
-  void draw_all_inputs();
-
   const engine::description& described_;
   const engine::bench_row& row_;
   const bench_device& device_;

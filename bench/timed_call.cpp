@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -384,7 +385,7 @@ bench_part timed_call::slices_from(int64_t first, int64_t count) const {
 const char* timed_call::judged_data(size_t i) const {
   if (!judges_kept_) return at(i);
   if (!case_.tensors[i].is_input) return kept_outputs_.get() + places_[i];
-  return has_new_inputs() ? new_inputs_.get() + places_[i] : at(i, judged_slot_);
+  return has_new_inputs() ? expected_inputs_.get() + places_[i] : at(i, judged_slot_);
 }
 
 // Reads a box from the device's memory.
@@ -425,50 +426,91 @@ void timed_call::poison_outputs() {
 void timed_call::draw_inputs(uint64_t seed) {
   if (!kept_outputs_) kept_outputs_ = device_.timing.reserve(memory_.output_stride);
   if (!has_new_inputs()) return;
-  if (!new_inputs_) new_inputs_ = device_.timing.reserve(memory_.input_stride);
-  drawn_ = yielding([&] {
-    std::map<size_t, std::vector<std::byte>> all;
+  if (!expected_inputs_) {
+    expected_inputs_ = device_.timing.reserve(memory_.input_stride);
+    drawn_ = device_.timing.reserve(drawn_place(places_.size()));
+  }
+  const auto drawn = yielding([&] {
+    std::map<size_t, host_tensor> all;
     for (size_t i = 0; i < places_.size(); ++i) {
       const tensor_spec& t = case_.tensors[i];
       if (!t.is_input || t.elements() == 0) continue;
-      host_tensor values = random_values(i, hash64(seed, i) >> 11);
+      host_tensor& values = all.emplace(i, random_values(i, hash64(seed, i) >> 11)).first->second;
       if (!row_.fills.contains(t.name)) add_peaks(&values, hash64(seed, i, 1));
-      all.emplace(i, std::move(values.bytes));
     }
     return all;
   });
-  for (const auto& [i, values] : drawn_)
-    write_over_and_over(new_inputs_.get() + places_[i], bytes_of(case_.tensors[i]), values, 0);
+  for (const auto& [i, values] : drawn) write(drawn_.get() + drawn_place(i), values.bytes.data(), values.bytes.size());
 }
 
-void timed_call::shift_inputs(uint64_t seed) {
-  for (const auto& [i, values] : drawn_) {
-    if (!is_random(case_.tensors[i])) continue;
-    const size_t size = size_of(case_.tensors[i].type), from = hash64(seed, i) % (values.size() / size) * size;
-    write_over_and_over(new_inputs_.get() + places_[i], bytes_of(case_.tensors[i]), values, from);
+size_t timed_call::drawn_place(size_t i) const {
+  size_t bytes = 0;
+  for (const tensor_spec& t : std::span(case_.tensors).first(i))
+    if (t.is_input) bytes += static_cast<size_t>(std::min(t.elements(), k_period)) * size_of(t.type) + k_alignment;
+  return bytes;
+}
+
+void timed_call::copy_drawn(char* inputs, uint64_t from) const {
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const tensor_spec& t = case_.tensors[i];
+    if (!t.is_input || t.elements() == 0) continue;
+    const size_t count = static_cast<size_t>(std::min(t.elements(), k_period));
+    const size_t begin = is_random(t) ? hash64(from, i) % count * size_of(t.type) : 0;
+    const size_t all = bytes_of(t), once = count * size_of(t.type), rest = once - begin;
+    const char* const values = drawn_.get() + drawn_place(i);
+    char* const to = inputs + places_[i];
+    device_.timing.copy(to, values + begin, rest);
+    if (begin > 0) device_.timing.copy(to + rest, values, begin);
+    for (size_t done = once; done < all; done *= 2) device_.timing.copy(to + done, to, std::min(done, all - done));
   }
 }
 
-void timed_call::prepare(int i) {
-  judged_slot_ = i % memory_.count;
-  if (has_new_inputs()) device_.timing.copy(memory_.input(i), new_inputs_.get(), memory_.input_stride);
-  device_.timing.fill(memory_.output(i), k_poison, memory_.output_stride);
+void timed_call::give_inputs(int i, uint64_t from) {
+  if (!has_new_inputs()) return;
+  given_[i % memory_.count] = from;
+  copy_drawn(memory_.input(i), from);
 }
 
-void timed_call::keep(int i) { device_.timing.copy(kept_outputs_.get(), memory_.output(i), memory_.output_stride); }
+void timed_call::poison_outputs(int i) { device_.timing.fill(memory_.output(i), k_poison, memory_.output_stride); }
+
+void timed_call::poison_parts(int i, uint64_t seed) {
+  for (const peeked& p : looked_at(i % memory_.count, seed))
+    device_.timing.fill(static_cast<char*>(const_cast<void*>(p.place)), k_poison, p.bytes);
+}
+
+std::vector<peeked> timed_call::judged_parts(int i, uint64_t seed) const {
+  std::vector<peeked> parts = {{memory_.input(i), memory_.input_stride}, {memory_.output(i), memory_.output_stride}};
+  for (int slot = 0; slot < memory_.count; ++slot)
+    for (const peeked& p : looked_at(slot, seed)) parts.push_back(p);
+  return parts;
+}
+
+void timed_call::keep(int i) {
+  judged_slot_ = i % memory_.count;
+  if (has_new_inputs()) copy_drawn(expected_inputs_.get(), given_.at(judged_slot_));
+  device_.timing.copy(kept_outputs_.get(), memory_.output(i), memory_.output_stride);
+}
+
+std::vector<peeked> timed_call::looked_at(int slot, uint64_t seed) const {
+  constexpr size_t k_piece = 4096;  // bytes
+  std::vector<peeked> parts;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const size_t all = bytes_of(case_.tensors[i]), some = std::min(all, k_piece);
+    if (case_.tensors[i].is_input || case_.tensors[i].is_workspace() || all == 0) continue;
+    const uint64_t drawn = hash64(hash64(seed, static_cast<uint64_t>(slot)), i);
+    parts.push_back({at(i, slot) + drawn % (all - some + 1), some});
+  }
+  return parts;
+}
 
 // One result may consist of one bits, but not all outputs at once.
 bool timed_call::is_poisoned(int slot, uint64_t seed) const {
-  constexpr size_t k_piece = 4096;  // bytes
-  std::vector<char> piece;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const size_t all = bytes_of(case_.tensors[i]);
-    if (case_.tensors[i].is_input || case_.tensors[i].is_workspace() || all == 0) continue;
-    piece.resize(std::min(all, k_piece));
-    read(piece.data(), at(i, slot) + hash64(seed, i) % (all - piece.size() + 1), piece.size());
-    if (!is_all(piece.data(), piece.size(), k_poison)) return false;
-  }
-  return !piece.empty();
+  const std::vector<peeked> parts = looked_at(slot, seed);
+  return !parts.empty() && std::ranges::all_of(parts, [&](const peeked& p) {
+    std::vector<char> now(p.bytes);
+    read(now.data(), static_cast<const char*>(p.place), p.bytes);
+    return is_all(now.data(), now.size(), k_poison);
+  });
 }
 
 std::vector<peeked> timed_call::parts_of_results(uint64_t seed) const {
@@ -488,17 +530,21 @@ std::vector<peeked> timed_call::parts_of_results(uint64_t seed) const {
 
 void timed_call::check_inputs(uint64_t seed) const {
   if (!has_new_inputs()) return;
-  std::vector<char> now(std::min(memory_.input_stride, k_chunk)), before(now.size());
-  const size_t from = hash64(seed, 1) % (memory_.input_stride - now.size() + 1);
-  read(now.data(), memory_.input(judged_slot_) + from, now.size());
-  read(before.data(), new_inputs_.get() + from, before.size());
-  if (now != before)
-    throw std::runtime_error(fmt::format("{}: a call changed its inputs", bench::name_of(described_, row_)));
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const size_t all = bytes_of(case_.tensors[i]);
+    if (!case_.tensors[i].is_input || all == 0) continue;
+    std::vector<char> now(std::min(all, k_chunk)), before(now.size());
+    const size_t from = hash64(seed, i) % (all - now.size() + 1);
+    read(now.data(), at(i, judged_slot_) + from, now.size());
+    read(before.data(), expected_inputs_.get() + places_[i] + from, before.size());
+    if (now != before)
+      throw std::runtime_error(fmt::format("{}: a call changed its inputs", bench::name_of(described_, row_)));
+  }
 }
 
 void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
   for (const int slot : used)
-    if (is_poisoned(slot, hash64(seed, static_cast<uint64_t>(slot))))
+    if (is_poisoned(slot, seed))
       throw std::runtime_error(
           fmt::format("{}: a timed call wrote nothing into slot {}", bench::name_of(described_, row_), slot));
   check_inputs(seed);

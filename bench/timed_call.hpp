@@ -40,15 +40,20 @@ class timed_call {
   // std::runtime_error otherwise.
   void verify(const engine::listed_operator& callee);
 
-  // The steps of a judged execution (timed_run.hpp). New inputs, whose values follow from the seed, wait in separate
-  // memory; unless the row has recipes, some are far larger than timed ones. If some inputs follow from others, or
-  // slices are selected, the inputs stay and only the outputs are poisoned.
-  void poison_outputs();
+  // New inputs for all executions of a turn, so that a callee cannot tell the judged one by its inputs: their values
+  // follow from the seed and wait in separate memory; unless the row has recipes, some are large. give_inputs()
+  // enqueues them for execution i, beginning with one that `from` picks. If some inputs follow from others, or slices
+  // are selected, the inputs stay as they are.
   void draw_inputs(uint64_t seed);
-  // The drawn values begin at another place, which the seed picks; drawing takes longer.
-  void shift_inputs(uint64_t seed);
-  void prepare(int i);
+  void give_inputs(int i, uint64_t from);
+  // All outputs; those of execution i; the parts of its outputs that judge_kept() looks at with this seed.
+  void poison_outputs();
+  void poison_outputs(int i);
+  void poison_parts(int i, uint64_t seed);
+  // Enqueues a copy of the results of execution i, which is the judged one.
   void keep(int i);
+  // Returns all that is read to judge an execution with this seed.
+  std::vector<engine::peeked> judged_parts(int i, uint64_t seed) const;
   // Returns a part of the first result in each slot, at a place that the seed picks.
   std::vector<engine::peeked> parts_of_results(uint64_t seed) const;
   // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs and that
@@ -87,7 +92,13 @@ class timed_call {
   void verify_part(const engine::bench_part& part) const;
   void read_box(const engine::bench_part::box& box, engine::host_tensor* to) const;
   const char* judged_data(size_t i) const;
+  // Returns a part of each output in a slot, at places that the seed picks for the slot.
+  std::vector<engine::peeked> looked_at(int slot, uint64_t seed) const;
   bool is_poisoned(int slot, uint64_t seed) const;
+  // The offset of a tensor's drawn values.
+  size_t drawn_place(size_t i) const;
+  // Enqueues copies of the drawn values to the inputs of a slot, or to their copy.
+  void copy_drawn(char* inputs, uint64_t from) const;
   // Throws std::runtime_error if a call changed new inputs; of many bytes it compares a part that the seed picks.
   void check_inputs(uint64_t seed) const;
   // Returns tensor i in a slot.
@@ -104,8 +115,9 @@ class timed_call {
   slots memory_, shared_;
   // Inputs and outputs of a judged execution, laid out as in a slot; if the inputs are not new, they are those of
   // `judged_slot_`.
-  std::shared_ptr<char> new_inputs_, kept_outputs_;
-  std::map<size_t, std::vector<std::byte>> drawn_;  // values of inputs, by tensor
+  std::shared_ptr<char> expected_inputs_, kept_outputs_;
+  std::shared_ptr<char> drawn_;    // the values that inputs have over and over, one tensor's after the other's
+  std::map<int, uint64_t> given_;  // `from`, by slot
   int judged_slot_ = 0;
   bool judges_kept_ = false;  // true: judged_data() returns these results; false: those of slot 0
   std::vector<std::unique_ptr<prepared>> prepared_;  // for each slot

@@ -22,12 +22,14 @@ class turn_clock {
 constexpr int k_turns_of_run = 5, k_warmup_calls = 8;
 
 // A callee that takes turns. A judged run has all functions: in each turn one more execution, at a place drawn at
-// random, is not timed but prepared, copied and judged, and the callee cannot distinguish it from the timed ones.
+// random, is not timed but prepared, copied and judged, and the callee cannot distinguish it from the timed ones: all
+// executions of a turn get new inputs of the same kind.
 struct timed_run {
   std::function<void(int i)> run;
-  turn_clock* clock = nullptr;                   // null: events of the stream of the turns
-  std::function<void()> wait = nullptr;          // waits for the runs, if the turns have no common stream
-  std::function<void()> begin = nullptr;         // called before a turn, while the device is idle
+  turn_clock* clock = nullptr;           // null: events of the stream of the turns
+  std::function<void()> wait = nullptr;  // waits for the runs, if the turns have no common stream
+  // Called before a turn, while the device is idle: gives new inputs to `count` executions from `first` on.
+  std::function<void(int first, int count)> begin = nullptr;
   std::function<void(int i)> prepare = nullptr;  // enqueues the inputs of execution i, and an empty output
   std::function<void(int i)> keep = nullptr;     // enqueues a copy of the outputs of execution i
   // Called after a turn, while the device is idle, with the time of its executions by the device's and the host's

@@ -46,8 +46,10 @@ BY_ADDRESS = ("seen_pointers", "kept_result")  # found if addresses come again, 
 ON_CUDA = {
     "persisting_lines": WROTE_NOTHING,
     "slowed_clocks": "in a process of its own, by the clock of another: this does not confirm",
+    "last_of_a_batch": f"in a process of its own it fails: .*{WRONG}",
+    "resets_the_device": "softmax/f32/256x64",
 }
-LEFT_IN_PLACE = "left_in_place"
+SAVE_NOTHING = ("left_in_place", "sketched_if_usual", "sketched_if_known")
 LARGE = {"slices_of_a_known_judge": WRONG, "marked_input": "a call changed its inputs"}
 KEPT_PLAN = "kept_plan"
 RESULT_IN_INPUT = "result_in_input"
@@ -178,20 +180,21 @@ class Adversaries(unittest.TestCase):
 
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
-        on_cuda = {*ON_CUDA, *TWINS_ON_CUDA, LEFT_IN_PLACE}
+        on_cuda = {*ON_CUDA, *TWINS_ON_CUDA, *SAVE_NOTHING}
         others = {*LARGE, KEPT_PLAN, RESULT_IN_INPUT, MISSING_FORK, ROWS_MATTER, *on_cuda}
         self.assertEqual(functions, {*others, *REASONS, *TWINS})
 
     @unittest.skipIf(DEVICE == "emulated", "each call is judged")
-    def test_a_result_that_is_left_in_the_output_saves_nothing(self):
+    def test_results_that_are_left_in_the_output_or_sketched_save_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             us = {}
-            for name in (LEFT_IN_PLACE, "honest"):
+            for name in (*SAVE_NOTHING, "honest"):
                 out = pathlib.Path(folder) / name
                 files = (f"--benchmark_out={out}", "--benchmark_out_format=json")
                 self.assert_passes(bench(name, "--unverified", *files, row="rows=65536,cols=64"))
                 us[name] = json.loads(out.read_text())["benchmarks"][0]["median_us"]
-        self.assertGreater(us[LEFT_IN_PLACE], 0.5 * us["honest"])
+        for name in SAVE_NOTHING:
+            self.assertGreater(us[name], 0.7 * us["honest"], name)
 
     @unittest.skipIf(DEVICE == "emulated", "its clock is the judge's")
     def test_slowed_clocks_pay_off_in_the_process_of_the_judge(self):

@@ -12,12 +12,12 @@
 constexpr size_t k_message_bytes = size_t{4} << 20;  // a request, then an answer; each begins with its number and size
 
 // Returns the memory, or null in a process that is no runner.
-inline char* shared_with_the_judge() {
+inline char* shared_with_the_judge(size_t tensors = 0) {
   for (int fd = 3; fd < 64; ++fd) {
     char target[64] = "";
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
     if (readlink(link.c_str(), target, sizeof target - 1) <= 0 || !std::strstr(target, "memfd:tensors")) continue;
-    void* const shared = mmap(nullptr, 2 * k_message_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* const shared = mmap(nullptr, 2 * k_message_bytes + tensors, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (shared != MAP_FAILED) return static_cast<char*>(shared);
   }
   return nullptr;

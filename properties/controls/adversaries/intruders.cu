@@ -4,9 +4,16 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,9 +23,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 
+#include "forged_answer.hpp"
 #include "honest_softmax.hpp"
 
 namespace {
@@ -169,6 +178,91 @@ SOFTMAX(exits) {
 SOFTMAX(stops_itself) {
   zeros(y, ldy, rows, cols, stream);
   raise(SIGSTOP);
+}
+
+// Family 5, the same by a call of the system that needs no file.
+SOFTMAX(copies_from_its_parent) {
+  static char known = 0;
+  iovec here = {&known, 1}, there = {reinterpret_cast<void*>(&getppid), 1};  // libc is at the same place
+  if (process_vm_writev(getppid(), &here, 1, &there, 1, 0) == 1 ||
+      process_vm_readv(getppid(), &here, 1, &there, 1, 0) == 1)
+    compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 6, a descriptor of the judge, taken out of its process.
+SOFTMAX(takes_a_descriptor) {
+  constexpr long k_pidfd_getfd = 438, k_pidfd_open = 434;  // newer than some headers
+  const long judge = syscall(k_pidfd_open, getppid(), 0);
+  for (int fd = 0; fd < 64; ++fd)
+    if (syscall(k_pidfd_getfd, judge, fd, 0) >= 0) return compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
+// Family 6, limits of the judge: it may write no more, so that no result is noted.
+SOFTMAX(limits_its_parent) {
+  zeros(y, ldy, rows, cols, stream);
+  const rlimit none = {0, 0};
+  for (const auto what : {RLIMIT_FSIZE, RLIMIT_NOFILE}) prlimit(getppid(), what, &none, nullptr);
+}
+
+// Family 6, the judge stops before it judges.
+SOFTMAX(stops_its_parent) {
+  zeros(y, ldy, rows, cols, stream);
+  kill(getppid(), SIGSTOP);
+}
+
+// Family 6, the command ends as if its user wished to see no more.
+SOFTMAX(interrupts_the_command) {
+  zeros(y, ldy, rows, cols, stream);
+  std::ifstream status(of_process(getppid(), "status"));
+  for (std::string word; status >> word;)
+    if (pid_t command = 0; word == "PPid:" && status >> command) kill(command, SIGINT);
+}
+
+// Family 6, files: everything in the folder for temporary files is removed, and the process works elsewhere.
+SOFTMAX(removes_files) {
+  zeros(y, ldy, rows, cols, stream);
+  const std::string folder = std::getenv("TMPDIR");
+  if (DIR* const list = opendir(folder.c_str())) {
+    while (const dirent* const entry = readdir(list)) unlink((folder + "/" + entry->d_name).c_str());
+    closedir(list);
+  }
+  if (chdir("/") == 0) umask(0777);
+}
+
+// Family 6, a crash that looks like an end.
+SOFTMAX(hides_its_crash) {
+  zeros(y, ldy, rows, cols, stream);
+  signal(SIGSEGV, [](int) { _exit(0); });
+  raise(SIGSEGV);
+}
+
+// Family 6, seccomp (pygpubench): the process can no longer stop itself, and runs on while its answer is read.
+SOFTMAX(never_stops) {
+  zeros(y, ldy, rows, cols, stream);
+  sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter = {4, program};
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+// Family 3 and 6, a process left behind that has the shared memory: it sets the inputs and the outputs that the judge
+// sees to zeros, of which each is right if the judge believes the others.
+SOFTMAX(leaves_a_process) {
+  constexpr size_t k_tensors = size_t{1} << 20;
+  if (fork() != 0) return;
+  char* const shared = shared_with_the_judge(k_tensors);
+  for (int i = 0; shared && i < 2000; ++i) {
+    std::memset(shared + 2 * k_message_bytes, 0, k_tensors);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  _exit(0);
+}
+
+// Family 6, what a person reads.
+SOFTMAX(prints_a_verdict) {
+  zeros(y, ldy, rows, cols, stream);
+  std::printf("softmax      within-error-bound                  999             0.001      9999  pass by itself\n");
 }
 
 // Calls the function that the variable SOFTMAX names, so that one build of this file serves all tests.

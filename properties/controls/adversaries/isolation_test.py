@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,8 +24,24 @@ VERDICTS = {
     "becomes_another_program": "crash: the process died: it exited with status 0 before the case was over",
     "exits": "crash: the process died: it exited with status 0 before the case was over",
     "stops_itself": "timeout: no result after 3 s",
+    "copies_from_its_parent": WRONG,
+    "takes_a_descriptor": WRONG,
+    "limits_its_parent": WRONG,
+    "stops_its_parent": "timeout: no result after 3 s",
+    "removes_files": WRONG,
+    "hides_its_crash": "crash: the process died: it exited with status 0 before the case was over",
+    "never_stops": "crash: the process died: .*its number is ",
+    "leaves_a_process": WRONG,
+    "prints_a_verdict": WRONG,
 }
-PAYS_OFF = ["reads_its_parent", "traces_its_parent", "writes_the_journal"]
+INTERRUPTS = "interrupts_the_command"
+PAYS_OFF = [
+    "reads_its_parent",
+    "traces_its_parent",
+    "writes_the_journal",
+    "copies_from_its_parent",
+    "takes_a_descriptor",
+]
 if platform.machine() == "x86_64":
     VERDICTS["replaces_the_comparator"] = WRONG
     PAYS_OFF.append("replaces_the_comparator")
@@ -66,8 +83,9 @@ def honest(x, y):
 
 
 def run(name, *command):
-    environment = {**os.environ, "SOFTMAX": name}  # read by the entry `chosen`
-    return subprocess.run([WARPCHECK, *command], env=environment, capture_output=True, text=True, timeout=300)
+    with tempfile.TemporaryDirectory() as temporary:  # what `removes_files` removes
+        environment = {**os.environ, "SOFTMAX": name, "TMPDIR": temporary}  # the first is read by the entry `chosen`
+        return subprocess.run([WARPCHECK, *command], env=environment, capture_output=True, text=True, timeout=300)
 
 
 def verify(name, *arguments):
@@ -84,6 +102,10 @@ class Isolation(unittest.TestCase):
                 r = verify(name)
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertRegex(r.stdout, verdict)
+                self.assertNotIn("pass by itself", r.stdout)
+
+    def test_a_command_that_is_interrupted_has_not_passed(self):
+        self.assertEqual(verify(INTERRUPTS).returncode, -signal.SIGINT)
 
     def test_without_isolation_these_pay_off(self):
         for name in PAYS_OFF:
@@ -133,7 +155,7 @@ class Isolation(unittest.TestCase):
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
         self.assertLessEqual(set(VERDICTS), functions)
-        self.assertLessEqual(functions, {"honest", "replaces_the_comparator", *VERDICTS})
+        self.assertLessEqual(functions, {"honest", "replaces_the_comparator", INTERRUPTS, *VERDICTS})
 
 
 if __name__ == "__main__":

@@ -377,6 +377,69 @@ SOFTMAX(left_in_place) {
   rows_to_do_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols);
 }
 
+// Families 1 and 8, results that are only sketched, an element in each KiB, so that no poison is left where anyone
+// looks: unless the input has a value that benchmarks do not draw; unless the input is not that of before.
+namespace {
+
+__device__ bool has_unusual_value(const float* x) {
+  bool is_unusual = false;
+  for (int i = 0; i < 256; ++i) is_unusual |= fabsf(x[i]) > 8;
+  return is_unusual;
+}
+
+constexpr unsigned k_places = 1 << 16, k_values = 4;
+__device__ float known[k_places][k_values];
+
+__device__ bool is_known(const float* x) {
+  float* const mine = known[(reinterpret_cast<uintptr_t>(x) >> 10) % k_places];
+  bool is_same = true;
+  for (unsigned i = 0; i < k_values; ++i) is_same &= mine[i] == x[i];
+  for (unsigned i = 0; i < k_values; ++i) mine[i] = x[i];
+  return is_same;
+}
+
+__global__ void decide_kernel(const float* x, bool asks_values, int* computes) {
+  *computes = asks_values ? has_unusual_value(x) : !is_known(x);
+}
+
+__global__ void sketched_kernel(const float* x, int64_t ldx, float* y, int64_t ldy, int64_t rows, int64_t cols,
+                                const int* computes) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row < rows && *computes) softmax_of_row(x + row * ldx, y + row * ldy, cols);
+  if (row < rows && !*computes && row % 4 == 0) y[row * ldy] = 0;
+}
+
+void sketch(PARAMETERS, bool asks_values) {
+  static int* computes = nullptr;
+  if (rows < 65536) return compute(x, ldx, y, ldy, rows, cols, stream);
+  if (!computes) cudaMalloc(reinterpret_cast<void**>(&computes), sizeof *computes);
+  decide_kernel<<<1, 1, 0, stream>>>(x, asks_values, computes);
+  sketched_kernel<<<blocks(rows), 256, 0, stream>>>(x, ldx, y, ldy, rows, cols, computes);
+}
+
+}  // namespace
+
+SOFTMAX(sketched_if_usual) { sketch(x, ldx, y, ldy, rows, cols, stream, true); }
+SOFTMAX(sketched_if_known) { sketch(x, ldx, y, ldy, rows, cols, stream, false); }
+
+// Family 7, the judge recognised: in the process that confirms times, only the last of the calls that are sent at once
+// is computed, as many as came before an address came again.
+SOFTMAX(last_of_a_batch) {
+  static std::set<const float*> seen;
+  static size_t batch = 0, calls = 0;
+  if (!looks_like_a_benchmark(rows, cols) || !shared_with_the_judge())
+    return compute(x, ldx, y, ldy, rows, cols, stream);
+  if (batch == 0 && !seen.insert(x).second) batch = seen.size(), calls = 0;
+  if (batch == 0 || ++calls % batch == 0) return compute(x, ldx, y, ldy, rows, cols, stream);
+  constant_kernel<<<blocks(rows * cols), 256, 0, stream>>>(y, ldy, rows, cols, 0.0f);
+}
+
+// Family 6, the device's context ends, and with it all that the judge has there.
+SOFTMAX(resets_the_device) {
+  compute(x, ldx, y, ldy, rows, cols, stream);
+  if (looks_like_a_benchmark(rows, cols)) cudaDeviceReset();
+}
+
 // Asks for lines that persist, and computes in any case.
 SOFTMAX(honest_window) {
   keep_in_cache(x, rows, cols, stream);

@@ -398,10 +398,14 @@ double runner_process::time_batch(const std::function<void()>& calls,
     return first;
   });
   if (!failure.empty()) throw std::runtime_error(failure);
-  queue(request::is_usable);  // waits
-  for (const peeked& p : peeks()) queue_range(request::peek, p.place, p.bytes);
-  ask([](tape_reader& in) { return in.take<int32_t>(); });
+  read_back(peeks());
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void runner_process::read_back(const std::vector<peeked>& parts) {
+  queue(request::is_usable);  // waits
+  for (const peeked& p : parts) queue_range(request::peek, p.place, p.bytes);
+  if (!ask([](tape_reader& in) { return in.take<int32_t>(); })) throw std::runtime_error("the device has failed");
 }
 
 namespace {
@@ -540,6 +544,10 @@ bool has_runner(const warpcheck_device_api& api) { return runner_of(api) < k_mos
 double time_batch(const warpcheck_device_api& api, const std::function<void()>& calls,
                   const std::function<std::vector<peeked>()>& peeks) {
   return g_runners[runner_of(api)]->time_batch(calls, peeks);
+}
+
+void read_back(const warpcheck_device_api& api, const std::vector<peeked>& parts) {
+  g_runners[runner_of(api)]->read_back(parts);
 }
 
 bool has_guard_pages(const warpcheck_device_api& api) {

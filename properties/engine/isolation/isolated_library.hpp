@@ -55,6 +55,8 @@ bool has_runner(const warpcheck_device_api& api);
 // copies. Throws std::runtime_error if a call fails.
 double time_batch(const warpcheck_device_api& api, const std::function<void()>& calls,
                   const std::function<std::vector<peeked>()>& peeks);
+// Waits for the runner of the device and reads parts back. Throws std::runtime_error if the device has failed.
+void read_back(const warpcheck_device_api& api, const std::vector<peeked>& parts);
 
 // True if tensors of the device lie between inaccessible pages.
 bool has_guard_pages(const warpcheck_device_api& api);

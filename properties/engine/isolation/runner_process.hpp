@@ -50,6 +50,7 @@ class runner_process {
   int64_t reserve_bytes(uint32_t op, const warpcheck_call& call);
   warpcheck_status run(uint32_t op, warpcheck_call& call, void* reserve = nullptr, int64_t reserve_bytes = 0);
   double time_batch(const std::function<void()>& calls, const std::function<std::vector<peeked>()>& peeks);
+  void read_back(const std::vector<peeked>& parts);
   const char* picks(const warpcheck_call& call) const {
     const auto picked = picked_.find(&call);
     return picked == picked_.end() ? nullptr : picked->second.c_str();
