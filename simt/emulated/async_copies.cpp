@@ -318,6 +318,7 @@ void mbarrier::arrive_and_drop(barrier_order order, call_site site) {
 void mbarrier::expect(int64_t bytes, call_site site) {
   phase_state& s = use(this, site, SIMT_PC);
   s.bytes += bytes;
+  bytes < 0 ? hb_flight_counts_on(s.known, *current) : hb_phase_expects(s.known, *current);
   complete_if_due(this, s);
 }
 

@@ -282,6 +282,18 @@ void certify_arrival(phase_clock& k, const thread& t) {
   if (known_phases(k, t) < k.phases) count_choice(choice::barrier_member, 0);
 }
 
+void certify_expectation(phase_clock& k, const thread& t) {
+  certify_arrival(k, t);
+  if (certificate.holds) k.expecting.emplace_back(t.id, t.clock);
+}
+
+void certify_arrivals(phase_clock& k) {
+  if (certificate.holds)
+    for (const auto& [id, clock] : k.expecting)
+      if (!k.gathered.covers(id, clock) && !k.gathered_afar.covers(id, clock)) count_choice(choice::barrier_member, 0);
+  k.expecting.clear();
+}
+
 void certify_pass(phase_clock& k, const thread& t) {
   if (!certificate.holds) return;
   if (k.key == 0) k.key = ++certificate.barriers;

@@ -79,6 +79,9 @@ inline void check_dropped(const shadow_cell& cell, size_t offset, access_kind ki
 
 // Barriers whose phases are complete after a fixed number of arrivals, whoever they are from.
 void certify_arrival(phase_clock& k, const thread& t);
+// What t lets the phase wait for counts under every schedule only if it happens before an arrival at the phase.
+void certify_expectation(phase_clock& k, const thread& t);
+void certify_arrivals(phase_clock& k);
 void certify_pass(phase_clock& k, const thread& t);
 void certify_completion(phase_clock& k);
 

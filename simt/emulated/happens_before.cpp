@@ -444,6 +444,7 @@ void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barri
 
 void hb_phase_completes(phase_clock& k) {
   ++k.phases;
+  certify_arrivals(k);
   if (certificate.holds && k.key != 0) k.gathered.join(vector_clock::phase_key(k.key), k.phases);
   k.complete.join(std::exchange(k.gathered, {}));
   k.complete_afar.join(std::exchange(k.gathered_afar, {}));
@@ -463,8 +464,10 @@ void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order ord
   }
 }
 
+void hb_phase_expects(phase_clock& k, const thread& t) { certify_expectation(k, t); }
+
 void hb_phase_gathers_groups(phase_clock& k, const thread& t) {
-  certify_arrival(k, t);
+  certify_expectation(k, t);
   k.gathered.join(vector_clock::thread_key(t.id | k_agent), t.open_group + 1);
 }
 

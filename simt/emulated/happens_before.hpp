@@ -29,6 +29,8 @@ void hb_wide_passes(const wide_barrier& w, thread& t);
 void hb_phase_arrives(phase_clock& k, thread& t, const block_state& owner, barrier_order order);
 void hb_phase_completes(phase_clock& k);
 void hb_phase_passes(phase_clock& k, thread& t, const void* p, barrier_order order);
+// The phase expects bytes of copies, without an arrival.
+void hb_phase_expects(phase_clock& k, const thread& t);
 // The thread's groups of copies so far complete before the phase, which teaches the thread nothing.
 void hb_phase_gathers_groups(phase_clock& k, const thread& t);
 // A copy that t starts will complete on the barrier. It lands in the phase that was incomplete then, or in a later one.
@@ -67,6 +69,7 @@ inline void hb_wide_passes(const wide_barrier&, thread&) {}
 inline void hb_phase_arrives(phase_clock&, thread&, const block_state&, barrier_order) {}
 inline void hb_phase_completes(phase_clock&) {}
 inline void hb_phase_passes(phase_clock&, thread&, const void*, barrier_order) {}
+inline void hb_phase_expects(phase_clock&, const thread&) {}
 inline void hb_phase_gathers_groups(phase_clock&, const thread&) {}
 inline void hb_flight_counts_on(phase_clock&, const thread&) {}
 inline void hb_flight_lands(phase_clock&, uint32_t, bool) {}

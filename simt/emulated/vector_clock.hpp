@@ -109,11 +109,11 @@ struct wide_clock {
 struct phase_clock {
   vector_clock gathered, gathered_afar;  // from the barrier's block, and from others of its cluster
   vector_clock complete, complete_afar;
-  // For the certificate: the barrier's key, 0 as long as it needs none; how many phases are complete; and who has
-  // passed the last one, each with its epoch.
+  // For the certificate: the barrier's key, 0 as long as it needs none; how many phases are complete; and who has passed
+  // the last one, and expects bytes in the present one without an arrival, each with its epoch.
   uint64_t key = 0;
   uint32_t phases = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> passed;
+  std::vector<std::pair<uint32_t, uint32_t>> passed, expecting;
 };
 
 // An access to a block's shared memory from outside of the block.

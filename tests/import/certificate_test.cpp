@@ -14,7 +14,7 @@ using result = command_result;
 result said(const std::string& kernel, const std::string& host = "") {
   const source_file source(
       "#include <cuda/atomic>\n#include <cuda/barrier>\n#include <ctime>\n#include <thread>\n#include "
-      "<utility>\n#define NOW() clock()\n__global__ void k(int* x) { " +
+      "<utility>\n#define NOW() clock()\n__device__ int t() { return threadIdx.x; }\n__global__ void k(int* x) { " +
       kernel + " }\nint main() {\n  int* x;\n" + "  cudaMalloc(&x, 512);\n  cudaMemset(x, 0, 512);\n" + host +
       "  k<<<1, 64>>>(x);\n  cudaDeviceSynchronize();\n  cudaFree(x);\n}\n");
   return run_program("--schedule fair --no-trace " + source.path());
@@ -74,7 +74,9 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
        {of_int + "r.fetch_add(t" + relaxed + "r.fetch_sub(3" + relaxed, of_int + "r.fetch_min(-t" + relaxed,
         of_int + "r.fetch_or(1 << t % 31" + relaxed,
         barrier + "b.arrive_and_wait(); x[threadIdx.x] = s[63 - threadIdx.x];",
-        barrier + "auto k = b.arrive(); b.wait(std::move(k)); x[threadIdx.x] = s[63 - threadIdx.x];"}) {
+        barrier + "auto k = b.arrive(); b.wait(std::move(k)); x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + "if (t() > 31) return b.arrive_and_drop(); b.arrive_and_wait(); int n = s[63 - t()]; "
+                  "b.arrive_and_wait(); x[t()] = n;"}) {
     const result r = said(kernel);
     EXPECT_TRUE(r.has("every schedule: proven for this input")) << kernel << r.output;
   }
@@ -84,6 +86,8 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
   };
   depends(of_int + "r.fetch_add(t" + relaxed + "r.fetch_min(-t" + relaxed,
           "an atomic whose result or order may matter");
+  depends(barrier + "if (t() == 0) return cuda::device::barrier_expect_tx(b, 0); (void)b.arrive(t() == 1 ? 2 : 1);",
+          "a barrier whose phases others may complete");
   depends(of_int + "x[1 + t] = r.fetch_add(1" + relaxed, "an atomic whose result or order may matter");
   depends(of_int + "r.fetch_add(1);", "a fence that acquires what an atomic has read");
   depends(barrier + "auto k = b.arrive(); int n = 0; while (!b.try_wait(std::move(k))) ++n; x[threadIdx.x] = n;",

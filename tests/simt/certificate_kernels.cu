@@ -142,6 +142,29 @@ __global__ void arrivals(int* out) {
   out[global_thread()] = pair;
 }
 
+// A thread expects a copy in the phase of 32 threads that arrive. Flaw 1: under another schedule the phase is complete
+// before; flaw 2: the same by cp.async, with an arrival that the phase does not count.
+template <int Flaw>
+__global__ void outsider(const int* in, int* out) {
+  SIMT_SHARED(words, stage_words);
+  SIMT_SHARED(full, simt::mbarrier);
+  const unsigned t = threadIdx.x;
+  if (t == 0) full.init(32);
+  __syncthreads();
+  if (t == (Flaw == 0 ? 32u : 0u)) {
+    if (Flaw == 2) {
+      simt::cp_async<16>(words.words, in);
+      full.arrive_when_copied(false);
+    } else {
+      full.expect(sizeof words);
+      simt::bulk_copy(words.words, in, sizeof words, &full);
+    }
+  }
+  if (t >= 32) full.arrive();
+  if (t >= 32) full.wait(0);
+  out[global_thread()] = t >= 32 ? words.words[t % 4] : 0;
+}
+
 __global__ void async_tile(const int* in, int* out) {
   SIMT_SHARED(tile, int[2][64]);
   const int t = static_cast<int>(threadIdx.x);
@@ -216,7 +239,7 @@ __global__ void patient_maximum(int* out) {
 }
 
 // Flaw 1: an operation of another kind; 2: another type compares otherwise; 3: half of a longer word; 4: the result is
-// used now and then; 5: one result is used in an address, and the sum commutes.
+// used now and then; 5: one result is used in an address, and the sum commutes; 6: sums, and a minimum of the lower half.
 template <int Flaw>
 __global__ void mixed_atomics(int* out) {
   const int i = global_thread();
@@ -229,6 +252,8 @@ __global__ void mixed_atomics(int* out) {
     if (i == 20) out[i] = before;
   }
   if (Flaw == 5) atomicAdd(out + 600 + (atomicAdd(out + 514, 1) & 1), 1);
+  if (Flaw == 6) atomicAdd(reinterpret_cast<unsigned long long*>(out + 516), 1ull << 30);
+  if (Flaw == 6 && i == 20) atomicMin(out + 516, -5);
 }
 
 __global__ void host_atomic(int* out, int* host) {
@@ -309,6 +334,11 @@ void run_ring(int* out, simt::emulation* stream) {
   for (int i = 512; i < 768; ++i) out[i] = i * i;
   launch_on(2, 128, stream, ring<Flaw>, static_cast<const int*>(out + 512), out, 7);
 }
+template <int Flaw>
+void run_outsider(int* out, simt::emulation* stream) {
+  for (int i = 512; i < 768; ++i) out[i] = i * i;
+  launch_on(2, 64, stream, outsider<Flaw>, static_cast<const int*>(out + 512), out);
+}
 void run_async_tile(int* out, simt::emulation* stream) {
   for (int i = 512; i < 768; ++i) out[i] = i * i;
   launch_on(2, 64, stream, async_tile, static_cast<const int*>(out + 512), out);
@@ -351,6 +381,9 @@ std::vector<certificate_trial> certificate_trials() {
       {"ring_parity", "question for a barrier", run_ring<2>},
       {"arrivals", "", simple<arrivals<false>, 1, 32>},
       {"arrivals_unpaired", phases, simple<arrivals<true>, 1, 32>},
+      {"expects_and_arrives", "", run_outsider<0>},
+      {"outsider_expects", phases, run_outsider<1>},
+      {"outsider_copies", phases, run_outsider<2>},
       {"async_tile", "", run_async_tile},
       {"cluster", "", run_cluster},
       {"grid", "", run_grid},
@@ -361,6 +394,7 @@ std::vector<certificate_trial> certificate_trials() {
       {"mixed_sizes", "an atomic whose", simple<mixed_atomics<3>, 2, 32>},
       {"result_used_once", "an atomic whose", simple<mixed_atomics<4>, 2, 32>},
       {"result_as_address", "an atomic whose", simple<mixed_atomics<5>, 2, 32>},
+      {"mixed_halves", "an atomic whose", simple<mixed_atomics<6>, 2, 32>},
       {"host_atomic", "does not follow", run_host_atomic},
       {"early_read", readers, simple<early_read, 1, 128>},
       {"ticket", "an atomic whose", simple<ticket, 2, 32>},
