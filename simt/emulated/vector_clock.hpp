@@ -109,7 +109,7 @@ struct wide_clock {
 struct phase_clock {
   vector_clock gathered, gathered_afar;  // from the barrier's block, and from others of its cluster
   vector_clock complete, complete_afar;
-  // For the certificate: the barrier's key, 0 as long as it needs none; how many phases are complete; and who has passed
+  // For the certificate: the key of the barrier, 0 as long as it needs none; complete phases; and who has passed
   // the last one, and expects bytes in the present one without an arrival, each with its epoch.
   uint64_t key = 0;
   uint32_t phases = 0;

@@ -239,7 +239,7 @@ __global__ void patient_maximum(int* out) {
 }
 
 // Flaw 1: an operation of another kind; 2: another type compares otherwise; 3: half of a longer word; 4: the result is
-// used now and then; 5: one result is used in an address, and the sum commutes; 6: sums, and a minimum of the lower half.
+// used now and then; 5: one result is used in an address, and the sum commutes; 6: the minimum of half a sum.
 template <int Flaw>
 __global__ void mixed_atomics(int* out) {
   const int i = global_thread();
