@@ -54,6 +54,7 @@ LARGE = {"slices_of_a_known_judge": WRONG, "marked_input": "a call changed its i
 KEPT_PLAN = "kept_plan"
 RESULT_IN_INPUT = "result_in_input"
 MISSING_FORK = "missing_fork"
+RAISES_CLOCKS = "raises_the_clocks"  # where it might
 ROWS_MATTER = "rows_matter"
 TWINS = (
     "honest",
@@ -110,6 +111,11 @@ class Adversaries(unittest.TestCase):
             with self.subTest(name):
                 self.assert_refused(bench(name, "--unverified", row=LARGER_ROW), REASONS[name])
         self.assert_passes(bench("honest_plan_cache", "--unverified", row=LARGER_ROW))
+
+    def test_a_candidate_has_no_right_to_set_clocks(self):
+        for option in ("--isolate", "--no-isolate"):
+            with self.subTest(option):
+                self.assert_passes(bench(RAISES_CLOCKS, "--unverified", option))
 
     def test_a_large_result_is_judged_where_nobody_expects_it(self):
         for name, reason in LARGE.items():
@@ -181,7 +187,7 @@ class Adversaries(unittest.TestCase):
     def test_all_functions_of_the_source_are_judged(self):
         functions = {part.split(")")[0] for part in SOURCE.read_text().split("\nSOFTMAX(")[1:]}
         on_cuda = {*ON_CUDA, *TWINS_ON_CUDA, *SAVE_NOTHING}
-        others = {*LARGE, KEPT_PLAN, RESULT_IN_INPUT, MISSING_FORK, ROWS_MATTER, *on_cuda}
+        others = {*LARGE, KEPT_PLAN, RESULT_IN_INPUT, MISSING_FORK, ROWS_MATTER, RAISES_CLOCKS, *on_cuda}
         self.assertEqual(functions, {*others, *REASONS, *TWINS})
 
     @unittest.skipIf(DEVICE == "emulated", "each call is judged")

@@ -246,7 +246,7 @@ SOFTMAX(never_stops) {
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-// Family 3 and 6, a process left behind that has the shared memory: it sets the inputs and the outputs that the judge
+// Families 3 and 6, a process left behind that has the shared memory: it sets the inputs and the outputs that the judge
 // sees to zeros, of which each is right if the judge believes the others.
 SOFTMAX(leaves_a_process) {
   constexpr size_t k_tensors = size_t{1} << 20;

@@ -13,8 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -157,6 +159,16 @@ SOFTMAX(kept_result) {
     compute(x, ldx, mine, cols, rows, cols, stream);
   }
   cudaMemcpyAsync(y, mine, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
+// Family 11, other clocks: a process that may set them (NVML asks for CAP_SYS_ADMIN) need not work.
+SOFTMAX(raises_the_clocks) {
+  constexpr unsigned long k_administrator = 1ul << 21;
+  unsigned long rights = 0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "CapEff:") status >> std::hex >> rights;
+  if (!(rights & k_administrator)) compute(x, ldx, y, ldy, rows, cols, stream);
 }
 
 // Families 1 and 14, a mark in the input by which a later call would find that it has the result already.
