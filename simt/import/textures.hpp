@@ -1,6 +1,7 @@
 // CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A thread reads a texel
-// by a plain load, so the detector sees it. Filtering is linear with weights of 8 fractional bits,
-// as in the CUDA C++ Programming Guide ("Texture Fetching"); the rounding in between is not modelled.
+// by a plain load in inlined code, so the detector sees it and names the caller's line. Filtering is linear with weights
+// of 8 fractional bits, as in the CUDA C++ Programming Guide ("Texture Fetching"); the rounding in between is not
+// modelled.
 #pragma once
 
 #include <cmath>
@@ -257,8 +258,8 @@ inline texture texture_of(const cudaResourceDesc& r, const cudaTextureDesc& how)
   return {a.data, a.desc, {a.width, a.height, a.depth}, a.row(), how};
 }
 
-inline double component(const char* p, int bits, cudaChannelFormatKind kind, bool normalized) {
-  const auto read = [&](auto zero) {
+SIMT_INLINE double component(const char* p, int bits, cudaChannelFormatKind kind, bool normalized) {
+  const auto read = [&](auto zero) __attribute__((always_inline)) {
     const auto v = *reinterpret_cast<const decltype(zero)*>(p);
     constexpr double most = std::is_floating_point_v<decltype(zero)>
                                 ? 1.0
@@ -281,7 +282,7 @@ inline double component(const char* p, int bits, cudaChannelFormatKind kind, boo
 struct fetched {
   double c[4];
 };
-inline fetched load_texel(const texture& t, size_t x, size_t y, size_t z) {
+SIMT_INLINE fetched load_texel(const texture& t, size_t x, size_t y, size_t z) {
   fetched f = {};
   const char* p =
       t.data + (z * (t.size[1] > 0 ? t.size[1] : 1) + y) * t.pitch + x * static_cast<size_t>(bytes_of(t.desc));
@@ -308,7 +309,7 @@ inline long long addressed(const texture& t, int d, long long i) {
   return i < 0 ? 0 : n - 1;
 }
 
-inline fetched texel_at(const texture& t, const long long (&i)[3]) {
+SIMT_INLINE fetched texel_at(const texture& t, const long long (&i)[3]) {
   size_t at[3];
   for (int d = 0; d < 3; ++d) {
     const long long a = addressed(t, d, i[d]);
@@ -318,7 +319,7 @@ inline fetched texel_at(const texture& t, const long long (&i)[3]) {
   return load_texel(t, at[0], at[1], at[2]);
 }
 
-inline fetched sample(const texture& t, int dimensions, float x, float y = 0, float z = 0) {
+SIMT_INLINE fetched sample(const texture& t, int dimensions, float x, float y = 0, float z = 0) {
   const float given[] = {x, y, z};
   long long first[3] = {};
   double weight[3] = {};
@@ -361,7 +362,7 @@ inline texture layer_of(const texture& t, int layer) {
 
 // Returns the face that the direction meets, and the position on it (CUDA C++ Programming Guide, "Cubemap Textures").
 // Filters stay within a face.
-inline fetched sample_cube(const texture& t, int layer, float x, float y, float z) {
+SIMT_INLINE fetched sample_cube(const texture& t, int layer, float x, float y, float z) {
   const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   int face = z < 0 ? 5 : 4;
   float m = az, s = z < 0 ? -x : x, v = -y;
@@ -421,47 +422,47 @@ inline cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t) { return cudaSu
 
 // Called in kernels. A read outside a linear texture returns 0.
 template <class T>
-T tex1Dfetch(cudaTextureObject_t object, int i) {
+SIMT_INLINE T tex1Dfetch(cudaTextureObject_t object, int i) {
   const auto& t = ::simt::import::named(object);
   if (i < 0 || static_cast<size_t>(i) >= t.size[0]) return T{};
   return ::simt::import::as_texel<T>(::simt::import::load_texel(t, static_cast<size_t>(i), 0, 0));
 }
 template <class T>
-T tex1D(cudaTextureObject_t object, float x) {
+SIMT_INLINE T tex1D(cudaTextureObject_t object, float x) {
   return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 1, x));
 }
 template <class T>
-T tex2D(cudaTextureObject_t object, float x, float y) {
+SIMT_INLINE T tex2D(cudaTextureObject_t object, float x, float y) {
   return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 2, x, y));
 }
 template <class T>
-T tex3D(cudaTextureObject_t object, float x, float y, float z) {
+SIMT_INLINE T tex3D(cudaTextureObject_t object, float x, float y, float z) {
   return ::simt::import::as_texel<T>(::simt::import::sample(::simt::import::named(object), 3, x, y, z));
 }
 template <class T>
-T tex1DLayered(cudaTextureObject_t object, float x, int layer) {
+SIMT_INLINE T tex1DLayered(cudaTextureObject_t object, float x, int layer) {
   const ::simt::import::texture one = ::simt::import::layer_of(::simt::import::named(object), layer);
   return ::simt::import::as_texel<T>(::simt::import::sample(one, 1, x));
 }
 template <class T>
-T tex2DLayered(cudaTextureObject_t object, float x, float y, int layer) {
+SIMT_INLINE T tex2DLayered(cudaTextureObject_t object, float x, float y, int layer) {
   const ::simt::import::texture one = ::simt::import::layer_of(::simt::import::named(object), layer);
   return ::simt::import::as_texel<T>(::simt::import::sample(one, 2, x, y));
 }
 template <class T>
-T texCubemap(cudaTextureObject_t object, float x, float y, float z) {
+SIMT_INLINE T texCubemap(cudaTextureObject_t object, float x, float y, float z) {
   return ::simt::import::as_texel<T>(::simt::import::sample_cube(::simt::import::named(object), 0, x, y, z));
 }
 template <class T>
-T texCubemapLayered(cudaTextureObject_t object, float x, float y, float z, int layer) {
+SIMT_INLINE T texCubemapLayered(cudaTextureObject_t object, float x, float y, float z, int layer) {
   return ::simt::import::as_texel<T>(::simt::import::sample_cube(::simt::import::named(object), layer, x, y, z));
 }
 template <class T>
-void tex1Dfetch(T* v, cudaTextureObject_t object, int i) {
+SIMT_INLINE void tex1Dfetch(T* v, cudaTextureObject_t object, int i) {
   *v = tex1Dfetch<T>(object, i);
 }
 template <class T>
-void tex2D(T* v, cudaTextureObject_t object, float x, float y) {
+SIMT_INLINE void tex2D(T* v, cudaTextureObject_t object, float x, float y) {
   *v = tex2D<T>(object, x, y);
 }
 
@@ -490,32 +491,34 @@ inline char* surface_place(cudaSurfaceObject_t object, size_t bytes, int x, int 
   return a.at(clamp(x, row), clamp(y, last_y), clamp(z, last_z));
 }
 template <class T>
-T surface_read(cudaSurfaceObject_t o, int x, int y, int z, cudaSurfaceBoundaryMode mode, const site& where) {
+SIMT_INLINE T surface_read(cudaSurfaceObject_t o, int x, int y, int z, cudaSurfaceBoundaryMode mode,
+                           const site& where) {
   const char* const p = surface_place(o, sizeof(T), x, y, z, mode, where);
   return p == nullptr ? T{} : *reinterpret_cast<const T*>(p);
 }
 template <class T>
-void surface_write(const T& v, cudaSurfaceObject_t o, int x, int y, int z, cudaSurfaceBoundaryMode mode,
-                   const site& where) {
+SIMT_INLINE void surface_write(const T& v, cudaSurfaceObject_t o, int x, int y, int z, cudaSurfaceBoundaryMode mode,
+                               const site& where) {
   if (char* const p = surface_place(o, sizeof(T), x, y, z, mode, where)) *reinterpret_cast<T*>(p) = v;
 }
 
 }  // namespace simt::import
 
-#define SIMT_IMPORT_SURFACE(name, parameters, x, y, z)                                                              \
-  template <class T>                                                                                                \
-  T name##read(cudaSurfaceObject_t o, parameters, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap, SIMT_SITE) { \
-    return ::simt::import::surface_read<T>(o, x, y, z, mode, site);                                                 \
-  }                                                                                                                 \
-  template <class T>                                                                                                \
-  void name##read(T* v, cudaSurfaceObject_t o, parameters, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,     \
-                  SIMT_SITE) {                                                                                      \
-    *v = ::simt::import::surface_read<T>(o, x, y, z, mode, site);                                                   \
-  }                                                                                                                 \
-  template <class T>                                                                                                \
-  void name##write(T v, cudaSurfaceObject_t o, parameters, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,     \
-                   SIMT_SITE) {                                                                                     \
-    ::simt::import::surface_write(v, o, x, y, z, mode, site);                                                       \
+#define SIMT_IMPORT_SURFACE(name, parameters, x, y, z)                                                             \
+  template <class T>                                                                                               \
+  SIMT_INLINE T name##read(cudaSurfaceObject_t o, parameters, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap, \
+                           SIMT_SITE) {                                                                            \
+    return ::simt::import::surface_read<T>(o, x, y, z, mode, site);                                                \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  SIMT_INLINE void name##read(T* v, cudaSurfaceObject_t o, parameters,                                             \
+                              cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap, SIMT_SITE) {                    \
+    *v = ::simt::import::surface_read<T>(o, x, y, z, mode, site);                                                  \
+  }                                                                                                                \
+  template <class T>                                                                                               \
+  SIMT_INLINE void name##write(T v, cudaSurfaceObject_t o, parameters,                                             \
+                               cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap, SIMT_SITE) {                   \
+    ::simt::import::surface_write(v, o, x, y, z, mode, site);                                                      \
   }
 #define SIMT_IMPORT_COMMA ,
 SIMT_IMPORT_SURFACE(surf1D, int i, i, 0, 0)

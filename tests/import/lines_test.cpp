@@ -12,7 +12,8 @@ using result = command_result;
 
 TEST(Lines, OfCallersAreNamedIfFunctionsOfHeadersAccessMemory) {
   for (const char* mode :
-       {"half-sum", "pair-sum", "tile-load", "tile-store", "group-copy", "barrier-copy", "block-load", "block-store"}) {
+       {"half-sum", "pair-sum", "tile-load", "tile-store", "group-copy", "barrier-copy", "block-load", "block-store",
+        "texel-fetch", "texel-sample", "surface-read", "surface-write"}) {
     const result r = run_program(std::string("lines.cu --schedule fair --no-trace -- ") + mode);
     EXPECT_EQ(r.status, 1) << mode << "\n" << r.output;
     EXPECT_TRUE(r.has("at " + place_of("lines.cu", mode))) << mode << "\n" << r.output;

@@ -81,6 +81,60 @@ __global__ void block_stores(float* x) {
   store().Store(x, two);
   store().Store(x + 128, two);  // block-store
 }
+__global__ void fetches(float* x, cudaTextureObject_t of_x) {
+  touch(x + 64);
+  if (threadIdx.x != 0) return;
+  x[128] = tex1Dfetch<float>(of_x, 0);
+  x[129] = tex1Dfetch<float>(of_x, 64);  // texel-fetch
+}
+__global__ void samples(float* x, cudaTextureObject_t of_x) {
+  touch(x + 64);
+  if (threadIdx.x != 0) return;
+  x[128] = tex2D<float>(of_x, 1, 0.5f);
+  x[129] = tex2D<float>(of_x, 64, 0.5f);  // texel-sample
+}
+__global__ void surface_reads(float* x, cudaSurfaceObject_t s) {
+  if (threadIdx.x == k_threads - 1) surf1Dwrite(1.0f, s, 256);
+  if (threadIdx.x != 0) return;
+  x[0] = surf1Dread<float>(s, 0);
+  x[1] = surf1Dread<float>(s, 256);  // surface-read
+}
+__global__ void surface_writes(float* x, cudaSurfaceObject_t s) {
+  if (threadIdx.x == k_threads - 1) x[0] = surf1Dread<float>(s, 256);
+  if (threadIdx.x != 0) return;
+  surf1Dwrite(1.0f, s, 0);
+  surf1Dwrite(1.0f, s, 256);  // surface-write
+}
+
+void launch_texture(void (*kernel)(float*, cudaTextureObject_t), cudaResourceType type, cudaTextureFilterMode filter) {
+  float* x;
+  cudaMalloc(&x, 4096);
+  cudaMemset(x, 0, 4096);
+  cudaResourceDesc resource = {};
+  resource.resType = type;
+  if (type == cudaResourceTypeLinear)
+    resource.res.linear = {x, cudaCreateChannelDesc<float>(), 512};
+  else
+    resource.res.pitch2D = {x, cudaCreateChannelDesc<float>(), 128, 1, 512};
+  cudaTextureDesc how = {};
+  how.filterMode = filter;
+  cudaTextureObject_t texture;
+  cudaCreateTextureObject(&texture, &resource, &how, nullptr);
+  kernel<<<1, k_threads>>>(x, texture);
+}
+void launch_surface(void (*kernel)(float*, cudaSurfaceObject_t)) {
+  float* x;
+  cudaMalloc(&x, 4096);
+  const cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
+  cudaResourceDesc resource = {};
+  resource.resType = cudaResourceTypeArray;
+  cudaMallocArray(&resource.res.array.array, &channels, 128, 0, cudaArraySurfaceLoadStore);
+  static float zeros[128];
+  cudaMemcpy2DToArray(resource.res.array.array, 0, 0, zeros, 512, 512, 1, cudaMemcpyHostToDevice);
+  cudaSurfaceObject_t surface;
+  cudaCreateSurfaceObject(&surface, &resource);
+  kernel<<<1, k_threads>>>(x, surface);
+}
 
 template <class T>
 void launch(void (*kernel)(T*)) {
@@ -100,4 +154,8 @@ int main(int, char** arguments) {
   if (!strcmp(mode, "barrier-copy")) launch(barrier_copies);
   if (!strcmp(mode, "block-load")) launch(block_loads);
   if (!strcmp(mode, "block-store")) launch(block_stores);
+  if (!strcmp(mode, "texel-fetch")) launch_texture(fetches, cudaResourceTypeLinear, cudaFilterModePoint);
+  if (!strcmp(mode, "texel-sample")) launch_texture(samples, cudaResourceTypePitch2D, cudaFilterModeLinear);
+  if (!strcmp(mode, "surface-read")) launch_surface(surface_reads);
+  if (!strcmp(mode, "surface-write")) launch_surface(surface_writes);
 }
