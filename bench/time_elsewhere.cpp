@@ -36,6 +36,7 @@ turns_elsewhere::turns_elsewhere(const engine::description& d, const engine::ben
       order_(static_cast<size_t>(call_.memory().count)),
       random_(std::random_device{}()) {
   std::iota(order_.begin(), order_.end(), 0);
+  call_.poison_outputs();  // the device maps memory when something is written
 }
 
 double turns_elsewhere::turn() {

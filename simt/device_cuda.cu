@@ -131,6 +131,10 @@ class memory_image {
     fetch();
     return host_ + (static_cast<const char*>(p) - device_);
   }
+  // The device has worked since: its bytes count.
+  void work_is_done() {
+    if (streams_ > 0) is_current_ = false;
+  }
   // Changes `bytes` bytes at p: `change` gets the host's copy.
   template <class Change>
   void write(const void* p, size_t bytes, Change&& change) {
@@ -451,6 +455,7 @@ int capture_replay(void* stream, int32_t times) {
 
 int usable() {
   cudaGetLastError();  // forgets an error that does not stay
+  image().work_is_done();
   return cudaDeviceSynchronize() == cudaSuccess ? 1 : 0;
 }
 

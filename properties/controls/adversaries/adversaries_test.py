@@ -49,7 +49,8 @@ ON_CUDA = {
     "last_of_a_batch": f"in a process of its own it fails: .*{WRONG}",
     "resets_the_device": "softmax/f32/256x64",
 }
-SAVE_NOTHING = ("left_in_place", "sketched_if_usual", "sketched_if_known")
+LEFT_IN_PLACE = "left_in_place"
+SAVE_NOTHING = (LEFT_IN_PLACE, "sketched_if_usual", "sketched_if_known")
 LARGE = {"slices_of_a_known_judge": WRONG, "marked_input": "a call changed its inputs"}
 KEPT_PLAN = "kept_plan"
 RESULT_IN_INPUT = "result_in_input"
@@ -197,10 +198,20 @@ class Adversaries(unittest.TestCase):
             for name in (*SAVE_NOTHING, "honest"):
                 out = pathlib.Path(folder) / name
                 files = (f"--benchmark_out={out}", "--benchmark_out_format=json")
-                self.assert_passes(bench(name, "--unverified", *files, row="rows=65536,cols=64"))
+                r = bench(name, "--unverified", *files, row="rows=65536,cols=64")
+                if name == LEFT_IN_PLACE:
+                    self.assert_refused(r, "in a process of its own it fails")
+                else:
+                    self.assert_passes(r)
                 us[name] = json.loads(out.read_text())["benchmarks"][0]["median_us"]
         for name in SAVE_NOTHING:
             self.assertGreater(us[name], 0.7 * us["honest"], name)
+
+    @unittest.skipIf(DEVICE == "emulated", "its clock is the judge's")
+    def test_a_row_is_confirmed_whose_memory_is_mapped_where_it_is_written(self):
+        r = bench("honest", "--unverified", row="rows=1048576,cols=64")
+        self.assert_passes(r)
+        self.assertIn("by the clock of another: this confirms", r.stdout)
 
     @unittest.skipIf(DEVICE == "emulated", "its clock is the judge's")
     def test_slowed_clocks_pay_off_in_the_process_of_the_judge(self):
