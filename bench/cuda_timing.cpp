@@ -57,13 +57,20 @@ void read_lines(std::byte* to, const char* from, size_t own, size_t apart, size_
   check(cudaMemcpy2D(to, own, from, apart, own, lines, cudaMemcpyDeviceToHost), "cudaMemcpy2D");
 }
 
-void reset_cache_policy(cudaStream_t stream) {
+// Has the attributes of a new stream.
+cudaStream_t unused_stream() {
+  static cudaStream_t stream = nullptr;
+  if (!stream) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  return stream;
+}
+
+// Of the attributes an access window is one.
+void reset_policies(cudaStream_t stream) {
   check(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone), "cudaDeviceSetCacheConfig");
+  check(cudaStreamCopyAttributes(stream, unused_stream()), "cudaStreamCopyAttributes");
   int persisting = 0;
   check(cudaDeviceGetAttribute(&persisting, cudaDevAttrMaxPersistingL2CacheSize, 0), "cudaDeviceGetAttribute");
   if (persisting == 0) return;
-  cudaStreamAttrValue none = {};  // a window of no bytes
-  check(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &none), "cudaStreamSetAttribute");
   check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "cudaDeviceSetLimit");
   check(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
 }
@@ -92,6 +99,7 @@ std::optional<device_limit> limit_of_product(const engine::product_work& work, s
 
 device_timing cuda_timing(void* given) {
   gpu_lock();
+  unused_stream();  // before a callee can know of it
   const auto stream = static_cast<cudaStream_t>(given);
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
@@ -122,7 +130,7 @@ device_timing cuda_timing(void* given) {
   timing.in_turn = [=](const std::vector<timed_run>& runs) { return time_in_turn(stream, k_cuda_repeats, runs); };
   timing.floor_us = [=](const traffic& t) { return memory_floor_us(t, static_cast<size_t>(l2_bytes), flush_bytes); };
   timing.yield = [=] { return yield_gpu(stream); };
-  timing.reset = [=] { reset_cache_policy(stream); };
+  timing.reset = [=] { reset_policies(stream); };
   const auto known = std::make_shared<std::map<std::pair<bool, size_t>, limit>>();  // by copies() and bytes
   timing.limit = [=](const slots& memory, const traffic& t) -> std::optional<device_limit> {
     auto ring = std::static_pointer_cast<buffer_ring>(memory.owner);

@@ -45,6 +45,7 @@ REASONS = {
 BY_ADDRESS = ("seen_pointers", "kept_result")  # found if addresses come again, on a GPU in the larger row
 ON_CUDA = {
     "persisting_lines": WROTE_NOTHING,
+    "lasting_attribute": WROTE_NOTHING,
     "slowed_clocks": "in a process of its own, by the clock of another: this does not confirm",
     "last_of_a_batch": f"in a process of its own it fails: .*{WRONG}",
     "resets_the_device": "softmax/f32/256x64",

@@ -374,6 +374,17 @@ SOFTMAX(persisting_lines) {
   if (!is_useless) compute(x, ldx, y, ldy, rows, cols, stream);
 }
 
+// Family 11, an attribute of the stream, which shows in the same way whether it would last.
+SOFTMAX(lasting_attribute) {
+  static bool is_set = false, is_useless = false;
+  cudaStreamAttrValue policy = {};
+  cudaStreamGetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &policy);
+  if (is_set && policy.syncPolicy != cudaSyncPolicyBlockingSync) is_useless = true;
+  policy.syncPolicy = cudaSyncPolicyBlockingSync;
+  is_set = cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &policy) == cudaSuccess;
+  if (!is_useless) compute(x, ldx, y, ldy, rows, cols, stream);
+}
+
 // Families 1 and 8, a result that is left where it is: a row whose output is not poisoned is taken for done.
 namespace {
 
