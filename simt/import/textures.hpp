@@ -1,7 +1,6 @@
 // CUDA arrays, texture and surface objects of one to three dimensions, in layers, and cube maps. A thread reads a texel
 // by a plain load in inlined code, so the detector sees it and names the caller. Filtering is linear with weights of 8
-// fractional bits, as in the CUDA C++ Programming Guide ("Texture Fetching"); the rounding in between is not
-// modelled.
+// fractional bits, as in the CUDA C++ Programming Guide ("Texture Fetching"); the rounding in between is not modelled.
 #pragma once
 
 #include <cmath>
