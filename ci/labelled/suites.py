@@ -117,6 +117,22 @@ template <class T> struct race_argument<T*> { static T* make(int) { return (T*)r
 RACE_SCALAR(int) RACE_SCALAR(unsigned) RACE_SCALAR(size_t) RACE_SCALAR(long) RACE_SCALAR(float) RACE_SCALAR(double)
 RACE_SCALAR(char) RACE_SCALAR(unsigned char) RACE_SCALAR(short) RACE_SCALAR(bool)
 """
+# States of the generator MTGP32, which the host computes from tables.
+GPUVERIFY_MTGP32 = r"""
+#include <curand_mtgp32_host.h>
+#include <curand_mtgp32dc_p_11213.h>
+template <> struct race_argument<curandStateMtgp32_t*> {
+  static curandStateMtgp32_t* make(int) {
+    mtgp32_kernel_params* parameters;
+    curandStateMtgp32_t* states;
+    cudaMalloc(&parameters, sizeof *parameters);
+    cudaMalloc(&states, 64 * sizeof *states);
+    curandMakeMTGP32Constants(mtgp32dc_params_fast_11213, parameters);
+    curandMakeMTGP32KernelState(states, mtgp32dc_params_fast_11213, parameters, 64, 1);
+    return states;
+  }
+};
+"""
 
 
 def launch_of(text, index, kernel, parameters, grid, block):
@@ -156,7 +172,7 @@ def gpuverify_program(text):
     sizes = {name: [int(x) for x in re.findall(r"\d+", value)]
              for name, value in re.findall(r"--(blockDim|gridDim)=(\[[^\]]*\]|\d+)", options)}
     is_indirect = "funcType f" in text.replace("funcType f;", "") or re.search(r"\bchar *\*\*", text)
-    has_no_host = is_indirect or "Mtgp32" in text or "template" in text  # Mtgp32: tables, which a host must make
+    has_no_host = is_indirect or "template" in text
     if GPUVERIFY_CONTRACT.search(text) or not kernels or has_no_host or len(sizes) != 2:
         return None
     block = (sizes["blockDim"] + [1])[:2]
@@ -174,7 +190,8 @@ def gpuverify_program(text):
     text = without_missing_bodies(text)
     begin = f"int main(int, char** argv) {{\n  race_mode = atoi(argv[1]);\n  [[maybe_unused]] const int total = " \
             f"{grid[0] * grid[1] * block[0] * block[1]};\n"
-    return text + GPUVERIFY_HOST + begin + "\n".join(lines) + "\n}\n"
+    host = GPUVERIFY_HOST + (GPUVERIFY_MTGP32 if "Mtgp32" in text else "")
+    return text + host + begin + "\n".join(lines) + "\n}\n"
 
 
 def gpuverify(folder):

@@ -374,12 +374,15 @@ code, worst ="""))
                    self.path("command"), "--out", self.path("scores")]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)  # all are refused
-        self.assertIn("| gpuverify | 2 |", done.stdout)
+        self.assertIn("| gpuverify | 3 |", done.stdout)
         self.assertIn("k<<<dim3(2, 3), dim3(64, 1), 0>>>(a0_0, a0_1);", done.stdout)
-        self.write("command", "#!/usr/bin/env python3\nimport sys\n"
-                   "print('error: ' + open(sys.argv[2]).read().partition('void f')[2][:60])\nsys.exit(2)\n")
+        self.write("command", "#!/usr/bin/env python3\nimport re, sys\n"
+                   "text = open(sys.argv[2]).read()\n"
+                   "made = re.findall('MTGP32KernelState.states', text)\n"
+                   "print('error:', *made, text.partition('void f')[2][:60])\nsys.exit(2)\n")
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertIn("cooperative_groups::sync(g)", done.stdout)
+        self.assertEqual(done.stdout.count("MTGP32KernelState(states"), 1, done.stdout)
 
     def test_litmus_tests_are_compared_with_the_model(self):
         test = ("PTX t\n{\nx=0;\nP0:r0=0;\n}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
