@@ -196,6 +196,19 @@ __global__ void cluster_broadcast(int* out) {
   out[global_thread()] = sum;
 }
 
+// Half of each block arrives without a release, which the first thread's word does not need.
+__global__ void cluster_of_relaxed(int* out) {
+  SIMT_SHARED(word, int);
+  if (threadIdx.x == 0) word = static_cast<int>(blockIdx.x) + 5;
+  if (threadIdx.x < 32)
+    simt::cluster_arrive();
+  else
+    simt::cluster_arrive_relaxed();
+  simt::cluster_wait();
+  out[global_thread()] = *simt::map_shared_rank(&word, simt::cluster_rank() ^ 1u);
+  simt::cluster_sync();
+}
+
 __global__ void grid_broadcast(int* out) {
   int sum = 0;
   for (int round = 0; round < 3; ++round) {
@@ -344,6 +357,7 @@ void run_async_tile(int* out, simt::emulation* stream) {
   launch_on(2, 64, stream, async_tile, static_cast<const int*>(out + 512), out);
 }
 void run_cluster(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_broadcast, out); }
+void run_relaxed(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_of_relaxed, out); }
 void run_grid(int* out, simt::emulation* stream) { simt::launch({3, 64, 0, stream, 1, true}, grid_broadcast, out); }
 void run_host_write(int* out, simt::emulation* stream) {
   static int of_host;
@@ -386,6 +400,7 @@ std::vector<certificate_trial> certificate_trials() {
       {"outsider_copies", phases, run_outsider<2>},
       {"async_tile", "", run_async_tile},
       {"cluster", "", run_cluster},
+      {"cluster_of_relaxed", "", run_relaxed},
       {"grid", "", run_grid},
       {"commuting_atomics", "", simple<commuting_atomics, 3, 64>},
       {"patient_maximum", "", simple<patient_maximum, 2, 32>},

@@ -90,6 +90,18 @@ __global__ void warps_that_wait(int* out) {
   out[10 + threadIdx.x] = 1;
 }
 
+// Both readers may ask before each of the values 1 and 2, and see either.
+__global__ void readers_that_wait(int* out) {
+  if (blockIdx.x == 0) {
+    simt::store_relaxed(out, 1);
+    simt::store_relaxed(out, 2);
+    return;
+  }
+  int value = 0, has_waited = 0;
+  while ((value = simt::load_relaxed(out)) == 0) has_waited = 1;
+  out[10 + blockIdx.x] = 2 * has_waited + value;
+}
+
 // One block counts to 8, the other one reads four times. The flaw, a race, needs the values 2, 3, 5 and 8.
 __global__ void one_order_of_many(int* out) {
   if (blockIdx.x == 0) {
@@ -154,6 +166,7 @@ std::vector<explore_trial> explore_trials() {
       {"last_block", run_flawed<4, 1, WITH_FLAWS(last_block)>, 3, 24, 1},
       {"grid_barrier", run_flawed<3, 1, WITH_FLAWS(grid_barrier)>, 3, 2, 1},
       {"look_back", run_flawed<4, 1, WITH_FLAWS(look_back)>, 3, 2, 1},
+      {"readers_that_wait", run_flawed<3, 1, readers_that_wait>, 0, 16, 16},
       {"warps_that_wait", run_flawed<2, 32, warps_that_wait>, 0, 2, 1},
   };
 }
