@@ -88,6 +88,8 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
           "an atomic whose result or order may matter");
   depends(barrier + "if (t() == 0) return cuda::device::barrier_expect_tx(b, 0); (void)b.arrive(t() == 1 ? 2 : 1);",
           "a barrier whose phases others may complete");
+  const result alone = said("cuda::atomic_ref<int, cuda::thread_scope_thread>(*x).fetch_add(1" + relaxed);
+  EXPECT_TRUE(alone.has("atomics in the scope of one thread are not modelled")) << alone.output;
   depends(of_int + "x[1 + t] = r.fetch_add(1" + relaxed, "an atomic whose result or order may matter");
   depends(of_int + "r.fetch_add(1);", "a fence that acquires what an atomic has read");
   depends(barrier + "auto k = b.arrive(); int n = 0; while (!b.try_wait(std::move(k))) ++n; x[threadIdx.x] = n;",
