@@ -22,7 +22,12 @@ __device__ void acquires() {
 
 __global__ void tickets(int* out) { out[1 + atomicAdd(out, 1)] = static_cast<int>(blockIdx.x); }
 
-__global__ void histogram(int* out) { atomicAdd(out + (threadIdx.x * 7 + blockIdx.x) % 10, 1); }
+// Flaw 1: the scope of the atomics is a block.
+template <int Flaw>
+__global__ void histogram(int* out) {
+  int* const bin = out + (threadIdx.x * 7 + blockIdx.x) % 10;
+  Flaw == 1 ? atomicAdd_block(bin, 1) : atomicAdd(bin, 1);
+}
 
 template <int Flaw>
 __global__ void ticket_lock(int* out) {
@@ -161,7 +166,7 @@ void run_flawed(int* out, int flaw, simt::emulation* stream) {
 std::vector<explore_trial> explore_trials() {
   return {
       {"tickets", run_flawed<4, 1, tickets>, 0, 24, 24},
-      {"histogram", run_flawed<3, 32, histogram>, 0, 1, 1},
+      {"histogram", run_flawed<3, 32, histogram<0>, histogram<1>>, 1, 1, 1},
       {"ticket_lock", run_flawed<3, 1, WITH_FLAWS(ticket_lock)>, 3, 6, 6},
       {"last_block", run_flawed<4, 1, WITH_FLAWS(last_block)>, 3, 24, 1},
       {"grid_barrier", run_flawed<3, 1, WITH_FLAWS(grid_barrier)>, 3, 2, 1},
