@@ -259,6 +259,20 @@ SOFTMAX(leaves_a_process) {
   _exit(0);
 }
 
+// Family 6, the memory that the judge reads is taken away from it, or from the runner that would answer.
+SOFTMAX(truncates_the_tensors) {
+  zeros(y, ldy, rows, cols, stream);
+  for (int fd = 3; fd < 64; ++fd)
+    if (ftruncate(fd, 0) == 0) return;
+}
+SOFTMAX(unmaps_the_tensors) {
+  zeros(y, ldy, rows, cols, stream);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:tensors") != std::string::npos)
+      munmap(reinterpret_cast<void*>(std::stoull(line, nullptr, 16)), size_t{1} << 30);
+}
+
 // Family 6, what a person reads.
 SOFTMAX(prints_a_verdict) {
   zeros(y, ldy, rows, cols, stream);

@@ -33,6 +33,15 @@ VERDICTS = {
     "never_stops": "crash: the process died: .*its number is ",
     "leaves_a_process": WRONG,
     "prints_a_verdict": WRONG,
+    "truncates_the_tensors": "crash: the process died: it was killed by signal 7",
+    "unmaps_the_tensors": "crash: the process died: it was killed by signal 11",
+}
+IN_BENCH = {
+    "stops_its_parent": "has not ended in its time limit",
+    "limits_its_parent": "elements lie outside their bound",
+    "never_stops": "the candidate's process exited with status 3 before it answered",
+    "truncates_the_tensors": "the candidate's process was ended by signal 7",
+    "unmaps_the_tensors": "the candidate's process was ended by signal 11",
 }
 INTERRUPTS = "interrupts_the_command"
 PAYS_OFF = [
@@ -103,6 +112,15 @@ class Isolation(unittest.TestCase):
                 self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
                 self.assertRegex(r.stdout, verdict)
                 self.assertNotIn("pass by itself", r.stdout)
+
+    @unittest.skipIf(DEVICE == "cuda", "the process that measures runs the candidate")
+    def test_bench_refuses_them_too(self):
+        for name, reason in IN_BENCH.items():
+            with self.subTest(name):
+                command = ("bench", "softmax", "--device", DEVICE, "--source", str(SOURCE), "--entry", "chosen")
+                r = run(name, *command, "--unverified", "--row", "rows=256,cols=64", "--timeout", "3")
+                self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+                self.assertRegex(r.stdout + r.stderr, reason)
 
     def test_a_command_that_is_interrupted_has_not_passed(self):
         self.assertEqual(verify(INTERRUPTS).returncode, -signal.SIGINT)
