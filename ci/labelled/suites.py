@@ -64,7 +64,7 @@ def indigo3(folder):
 # NVIDIA's samples of compute-sanitizer: what each of its tools must report, in the words of run-emulated.
 SANITIZER = {"Racecheck/block_error": "race", "Racecheck/warp_error": "race", "Memcheck/memcheck_demo": "out_of_bounds",
              "Initcheck/memset_error": "uninitialized", "Synccheck/divergent_threads": "divergence",
-             "Synccheck/illegal_syncwarp": "divergence"}
+             "Synccheck/illegal_syncwarp": "divergence", "Suppressions/suppressions_initcheck_demo": "uninitialized"}
 
 
 def sanitizer(folder):
