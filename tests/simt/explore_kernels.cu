@@ -119,6 +119,17 @@ __global__ void one_order_of_many(int* out) {
   if (is_right) out[11] = out[10];
 }
 
+// Barriers of a warp and of the block leave one order.
+__global__ void one_order(int* out) {
+  if (threadIdx.x == 0) simt::store_relaxed(out, 1);
+  __syncwarp();
+  if (threadIdx.x == 1) simt::store_relaxed(out, 2 * simt::load_relaxed(out));
+  __syncthreads();
+  if (threadIdx.x == 40) simt::store_relaxed(out, 3 + simt::load_relaxed(out));
+  __syncthreads();
+  if (threadIdx.x == 0) out[1] = simt::load_relaxed(out);
+}
+
 __global__ void waits_for_nobody(int* out) {
   while (simt::load_relaxed(out) == 0) continue;
 }
@@ -178,6 +189,7 @@ std::vector<explore_trial> explore_trials() {
 void run_one_order_of_many(int* out, simt::emulation* stream) {
   simt::launch({2, 1, 0, stream}, one_order_of_many, out);
 }
+void run_one_order(int* out, simt::emulation* stream) { simt::launch({1, 64, 0, stream}, one_order, out); }
 void run_waits_for_nobody(int* out, simt::emulation* stream) { simt::launch({1, 1, 0, stream}, waits_for_nobody, out); }
 void run_on_many_blocks(int* out, simt::emulation* stream) { simt::launch({65, 1, 0, stream}, tickets, out); }
 void run_program(const program_step* steps, int* out, simt::emulation* stream) {

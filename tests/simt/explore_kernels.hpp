@@ -22,6 +22,7 @@ struct explore_trial {
 std::vector<explore_trial> explore_trials();
 // A race that needs one order of twelve choices; a loop that never ends; a grid of 65 blocks.
 void run_one_order_of_many(int* out, simt::emulation* stream);
+void run_one_order(int* out, simt::emulation* stream);
 void run_waits_for_nobody(int* out, simt::emulation* stream);
 void run_on_many_blocks(int* out, simt::emulation* stream);
 

@@ -86,6 +86,15 @@ TEST(exploration, finds_a_race_that_a_thousand_random_schedules_miss) {
   EXPECT_GT(stream.explored.classes, 1u);
 }
 
+TEST(exploration, keeps_the_order_of_barriers) {
+  std::vector<int> out;
+  const simt::emulation stream = explored("explore:10", run_one_order, &out);
+  ASSERT_TRUE(stream.ok()) << stream.findings.front().text;
+  EXPECT_EQ(stream.explored.classes, 1u);
+  EXPECT_EQ(stream.explored.left, 0u);
+  EXPECT_EQ(out[1], 5);
+}
+
 TEST(exploration, reports_a_loop_that_waits_for_ever) {
   const simt::emulation stream = explored("explore:10", run_waits_for_nobody);
   ASSERT_FALSE(stream.ok());
