@@ -57,15 +57,16 @@ __global__ void third_reader(int* out) {
   out[global_thread()] = seen;
 }
 
-// The same with byte 0 of a word. Readers of byte 1, all of whom the write waits for, share its summary.
-template <bool Bug>
-__global__ void third_reader_of_byte(int* out) {
-  auto* const bytes = reinterpret_cast<unsigned char*>(out + 900);
+// The same with a byte of a word, or a word of several, in device memory. Readers of its neighbour, all of whom the
+// write waits for, share its summary.
+template <class T, bool Bug>
+__global__ void third_reader_of(int* out) {
+  auto* const parts = reinterpret_cast<T*>(out + 900);
   const unsigned warp = threadIdx.x / 32;
   int seen = 0;
-  if (warp < 6) seen = bytes[warp / 3];
+  if (warp < 6) seen = static_cast<int>(parts[warp / 3]);
   if (!Bug || warp != 2) simt::named_barrier<1>::sync(Bug ? 192 : 224);
-  if (threadIdx.x == 192) bytes[0] = 6;
+  if (threadIdx.x == 192) parts[0] = 6;
   out[global_thread()] = seen;
 }
 
@@ -386,8 +387,10 @@ std::vector<certificate_trial> certificate_trials() {
       {"broadcast_in_parts", "", simple<broadcast_in_parts, 2, 128>},
       {"third_reader", "", simple<third_reader<false>, 1, 128>},
       {"third_reader_unordered", readers, simple<third_reader<true>, 1, 128>},
-      {"third_reader_of_byte", "", simple<third_reader_of_byte<false>, 1, 224>},
-      {"third_reader_of_byte_unordered", readers, simple<third_reader_of_byte<true>, 1, 224>},
+      {"third_reader_of_byte", "", simple<third_reader_of<unsigned char, false>, 1, 224>},
+      {"third_reader_of_byte_unordered", readers, simple<third_reader_of<unsigned char, true>, 1, 224>},
+      {"third_reader_of_word", "", simple<third_reader_of<int, false>, 1, 224>},
+      {"third_reader_of_word_unordered", readers, simple<third_reader_of<int, true>, 1, 224>},
       {"named_barriers", "", simple<crowded_barrier<false>, 2, 128>},
       {"crowded_barrier", phases, simple<crowded_barrier<true>, 1, 128>},
       {"ring", "", run_ring<0>},
