@@ -119,6 +119,14 @@ __global__ void one_order_of_many(int* out) {
   if (is_right) out[11] = out[10];
 }
 
+// A barrier orders the choices of its own block only.
+__global__ void barriers_of_blocks(int* out) {
+  const unsigned b = blockIdx.x;
+  if (threadIdx.x == 0) out[10 + b] = simt::load_relaxed(out + 1 - b);
+  __syncthreads();
+  if (threadIdx.x == 40) simt::store_relaxed(out + b, 1);
+}
+
 // Barriers of a warp and of the block leave one order.
 __global__ void one_order(int* out) {
   if (threadIdx.x == 0) simt::store_relaxed(out, 1);
@@ -183,6 +191,7 @@ std::vector<explore_trial> explore_trials() {
       {"grid_barrier", run_flawed<3, 1, WITH_FLAWS(grid_barrier)>, 3, 2, 1},
       {"look_back", run_flawed<4, 1, WITH_FLAWS(look_back)>, 3, 2, 1},
       {"readers_that_wait", run_flawed<3, 1, readers_that_wait>, 0, 16, 16},
+      {"barriers_of_blocks", run_flawed<2, 64, barriers_of_blocks>, 0, 3, 3},
       {"warps_that_wait", run_flawed<2, 32, warps_that_wait>, 0, 2, 1},
   };
 }
