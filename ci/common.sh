@@ -116,6 +116,8 @@ configure() {  # configure PRESET OPTION...: says nothing unless it fails
 # GPUs that get machine code (WARPCHECK_CUDA_ARCHITECTURES), and whether it is only to be compiled
 # (WARPCHECK_CUDA_UNOPTIMISED). A tree that has more, or better, keeps it.
 cuda_architectures="80;90a" cuda_unoptimised=OFF
+# The part of the heavy tests that will run (WARPCHECK_PART); ci/test sets it. A build has what all of them need.
+part_of_build=
 
 # build PRESET TARGET...: configures where needed and builds.
 build() {
@@ -133,6 +135,10 @@ build() {
     options+=("-DWARPCHECK_CUDA_ARCHITECTURES=$cuda_architectures" "-DWARPCHECK_CUDA_UNOPTIMISED=$cuda_unoptimised")
     grep -qs "^WARPCHECK_CUDA_ARCHITECTURES:.*$cuda_architectures\$" "$cache" || stale=true
     [ $cuda_unoptimised = ON ] || ! grep -qs "^WARPCHECK_CUDA_UNOPTIMISED:BOOL=ON" "$cache" || stale=true
+  fi
+  if ! grep -qsx "WARPCHECK_PART:STRING=$part_of_build" "$cache"; then
+    options+=("-DWARPCHECK_PART=$part_of_build")
+    stale=true
   fi
   if $stale; then configure "$preset" "${options[@]}"; fi
   cmake --build "build/$preset" --parallel "$(nproc)" --target "$@"

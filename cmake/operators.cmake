@@ -46,3 +46,16 @@ foreach(op IN LISTS WARPCHECK_OPERATORS)
     endif()
   endforeach()
 endforeach()
+
+# The sanitized kernels take minutes to compile. A build for one part of the heavy tests, as ci/test makes it, has those
+# of the operators whose tests are in this part.
+set(WARPCHECK_PART "" CACHE STRING "The part of the heavy tests that will run: 1 to 8 (empty: all)")
+set(WARPCHECK_SANITIZED "")
+set(part 0)
+foreach(op IN LISTS WARPCHECK_OPERATORS)
+  math(EXPR part "${part} % 8 + 1")
+  set(warpcheck_part_of_${op} ${part})
+  if(NOT WARPCHECK_PART OR WARPCHECK_PART EQUAL part)
+    list(APPEND WARPCHECK_SANITIZED ${op})
+  endif()
+endforeach()
