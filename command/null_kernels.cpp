@@ -6,13 +6,16 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "command/plan.hpp"
 #include "command/progress.hpp"
 #include "command/support.hpp"
+#include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/supervisor.hpp"
@@ -24,55 +27,21 @@ namespace {
 
 using namespace engine;
 
-// Percentage of a property's cases that a null kernel may pass.
-struct quota {
-  std::string_view op;        // empty: of any operator
-  std::string_view property;  // empty: any property without a line of its own
-  int percent;
-  std::string_view reason;
+// Quotas of properties that many operators have.
+constexpr null_kernel_quota k_quotas[] = {
+    {"empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
+    {"equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
+    {"no-hazard", 40, "it looks at the way to the values, not at the values"},
+    {"reused-storage", 40, "a run has few cases of it, and of a short row the answer is one that one can guess"},
+    {"batch-invariance", 60, "a run has few cases of it, and a constant keeps its bits in any batch"},
+    {"golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
+    {"dispatch-boundaries", 40, "rows of one and two elements are among the boundaries"},
+    {"large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
 };
-constexpr quota k_quotas[] = {
-    {"histogram", "empty-leaf", 100, "the sums of no rows are zeros, and that is what it is about"},
-    {"", "empty", 100, "without elements there is nothing to compute, and nothing_written is right"},
-    {"", "equal-logits-equal-bits", 45, "rows of equal logits are what it is about, and their answer is constant"},
-    {"", "no-hazard", 40, "it looks at the way to the values, not at the values"},
-    {"", "reused-storage", 40, "a run has few cases of it, and of a short row the answer is one that one can guess"},
-    {"", "batch-invariance", 60, "a run has few cases of it, and a constant keeps its bits in any batch"},
-    {"", "golden", 100, "fixed files, not generated cases: rows of one element and of NaN belong to them"},
-    {"", "dispatch-boundaries", 40, "rows of one and two elements are among the boundaries"},
-    {"", "large-offset", 0, "not tried: the host's memory for such rows would be touched whole"},
-    {"argsort", "", 20, "a row of one column has one order, and keys may be ordered as those of the call before"},
-    {"best_split", "no-stale-fields", 40, "where there is no leaf nothing is to be written"},
-    {"argmax", "", 30, "index 0 is right wherever the first element is the largest"},
-    {"histogram", "", 20, "an empty leaf and rows in bins that are not stored have sums of 0"},
-    {"gru", "null-h0-equals-zero-h0", 40, "a row without a step stays at its state of zeros"},
-    {"gru", "empty-extents", 70, "without steps, rows or units nothing is left to compute"},
-    {"softmax", "interleaved-rows", 25, "of nine cases one has equal elements, and one the answer of the case before"},
-    {"log_softmax", "special-values", 45, "a row with a NaN or of equal elements has an answer one can guess"},
-    {"logsumexp", "special-values", 70,
-     "a row with a NaN or an infinity has one of three answers, its mean among them"},
-    {"logsumexp", "masked-slices", 25, "a row of which one element is left is its own answer"},
-    {"logsumexp", "log1p-tail", 25, "a 16-bit type rounds most tails to nothing"},
-    {"matmul", "dispatch", 40, "where k is 0 zeros are right"},
-    {"matmul", "low-part", 30, "a shape and a mode have one answer, which the call before may have given"},
-    {"matmul", "", 25, "where k or alpha is 0 zeros are right"},
-    {"reduce", "special-values", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
-    {"reduce", "", 35, "the first element may be the least or greatest, the mean of equal ones is each of them"},
-    {"scan", "special-values", 40, "rows of one infinity, or that start with NaN, are their own prefixes"},
-    {"scan", "masked-slices", 40, "a row that starts with -Inf has no other prefix"},
-    {"sigmoid", "special-values", 40, "a NaN in mu or sigma gives NaN everywhere, as the mean does"},
-};
+constexpr null_kernel_quota k_usual_quota = {"", 15,
+                                             "rows of one element, of equal logits or with a NaN can be guessed"};
 // Null kernels are the same for rows of any length, and six wrong answers a case each make the reference use 50 digits.
 constexpr int64_t k_null_cols = int64_t{1} << 16;
-constexpr int k_usual_quota = 15;  // the answer for rows of one element, of equal logits or with a NaN can be guessed
-
-quota quota_of(std::string_view op, std::string_view property) {
-  const std::pair<std::string_view, std::string_view> names[] = {{op, property}, {"", property}, {op, ""}};
-  for (const auto& [of_op, of_property] : names)
-    for (const quota& q : k_quotas)
-      if (q.op == of_op && q.property == of_property) return q;
-  return {op, property, k_usual_quota, "rows of one element, of equal logits or with a NaN can be guessed"};
-}
 
 // `pass` if any null kernel passes the case; the variant that ran then has its name.
 case_report try_null_kernels(const trial_case& c) {
@@ -145,7 +114,7 @@ bool print_guesses(const null_kernel_plan& plan, const run_result_set& results, 
         guessed += count;
       }
     }
-    const quota q = quota_of(p.op, p.name);
+    const null_kernel_quota q = null_kernel_quota_of(p.op, p.name);
     const bool ok = guessed * 100 <= cases * q.percent;
     met &= ok;
     std::string names;
@@ -164,9 +133,15 @@ bool print_guesses(const null_kernel_plan& plan, const run_result_set& results, 
 
 }  // namespace
 
-null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
-  const quota q = quota_of(op, property);
-  return {q.percent, q.reason};
+engine::null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property) {
+  const description* d = find_description(op);
+  const std::span<const null_kernel_quota> own = d ? d->null_kernels : std::span<const null_kernel_quota>();
+  const std::tuple<std::span<const null_kernel_quota>, std::string_view> places[] = {
+      {own, property}, {k_quotas, property}, {own, ""}};
+  for (const auto& [quotas, name] : places)
+    for (const null_kernel_quota& q : quotas)
+      if (q.property == name) return q;
+  return k_usual_quota;
 }
 
 int null_kernels(const verify_options& o) {

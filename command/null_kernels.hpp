@@ -11,11 +11,8 @@ namespace warpcheck::cli {
 // more of a property's cases than its quota.
 int null_kernels(const verify_options& options);
 
-// The percentage of a property's cases that a null kernel may pass, with the reason.
-struct null_kernel_quota {
-  int percent;
-  std::string_view reason;
-};
-null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property);
+// Returns the quota of a property: the one that the operator's description has for it, else that of all operators,
+// else that of the operator's other properties.
+engine::null_kernel_quota null_kernel_quota_of(std::string_view op, std::string_view property);
 
 }  // namespace warpcheck::cli

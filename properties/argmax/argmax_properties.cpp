@@ -25,6 +25,7 @@ row_operator argmax_operator() {
   row_operator op;
   op.described = description_of(argmax_contract());
   op.described.statements = {.sums = false, .batch_invariant = false};
+  op.described.null_kernels = {{"", 30, "index 0 is right wherever the first element is the largest"}};
   op.described.bench = {"rows", reduction_bench_rows(true)};
   op.judge_row = judge_argmax;
   op.seldom_one_column = true;

@@ -186,6 +186,7 @@ void derive_split(const trial_case& c, tensor_map& inputs) {
 const description_registration described([] {
   description d = description_of(best_split_contract());
   d.statements = {.sums = false, .batch_invariant = false};
+  d.null_kernels = {{"no-stale-fields", 40, "where there is no leaf nothing is to be written"}};
   const auto is_masked = [](const sizes& of, const trial_case& c) {
     return c.find("used") && c.number("masked") != 0 && size(of, "features") > 0;
   };

@@ -84,6 +84,8 @@ const description& the_description() {
     description d = description_of(gru_contract());
     d.statements = {.sums = false, .gates = true};  // its sums may be added in any order
     d.statements.judged_by = "forward-matches-the-reference";
+    d.null_kernels = {{"null-h0-equals-zero-h0", 40, "a row without a step stays at its state of zeros"},
+                      {"empty-extents", 70, "without steps, rows or units nothing is left to compute"}};
     d.forms[0].knobs = {{"refused", 0, "draws discarded before this case"}};
     d.illegal = what_is_illegal;
     d.mend = mend;

@@ -105,6 +105,8 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
 const description_registration described([] {
   description d = description_of(histogram_contract());
   d.statements = {.sums = false, .batch_invariant = false};
+  d.null_kernels = {{"empty-leaf", 100, "the sums of no rows are zeros, and that is what it is about"},
+                    {"", 20, "an empty leaf and rows in bins that are not stored have sums of 0"}};
   find_extent(d, "total_bins").derived = [](const sizes& of, const trial_case& c) {
     return columns_by_knobs(c, size(of, "cols")).total_bins;
   };

@@ -32,6 +32,10 @@ row_operator logsumexp_operator() {
   row_operator op;
   op.described = description_of(logsumexp_contract());
   op.described.statements.log_of_sum = true;
+  op.described.null_kernels = {
+      {"special-values", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
+      {"masked-slices", 25, "a row of which one element is left is its own answer"},
+      {"log1p-tail", 25, "a 16-bit type rounds most tails to nothing"}};
   op.draw_extra = [](draw& d, int) { return d.chance(40) ? 1 : 0; };
   // y is f32 whatever x is.
   op.set_extra = [](trial_case& c, int wide) {

@@ -36,6 +36,9 @@ void judge_reduction(trial& t, const run_result& r, int64_t row) {
 row_operator reduce_operator() {
   row_operator op;
   op.described = description_of(reduce_contract());
+  op.described.null_kernels = {
+      {"special-values", 70, "a row with a NaN or an infinity has one of three answers, its mean among them"},
+      {"", 35, "the first element may be the least or greatest, the mean of equal ones is each of them"}};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_sum, k_max)); };
   op.set_extra = [](trial_case& c, int op) { set_knob(c, "op", format_number(op)); };
   op.extras = {k_sum, k_min, k_max};

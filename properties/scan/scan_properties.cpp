@@ -106,6 +106,9 @@ std::vector<bench_line> timed_lines() {
 row_operator scan_operator() {
   row_operator op;
   op.described = description_of(scan_contract());
+  op.described.null_kernels = {
+      {"special-values", 40, "rows of one infinity, or that start with NaN, are their own prefixes"},
+      {"masked-slices", 40, "a row that starts with -Inf has no other prefix"}};
   op.draw_extra = [](draw& d, int) { return static_cast<int>(d.between(k_inclusive, k_exclusive)); };
   op.set_extra = [](trial_case& c, int kind) { set_knob(c, "kind", format_number(kind)); };
   op.extras = {k_inclusive, k_exclusive};

@@ -105,6 +105,7 @@ row_operator sigmoid_operator() {
   row_operator op;
   op.described = description_of(sigmoid_contract());
   op.described.statements = {.sums = false, .logistic = [](const trial_case&) { return true; }};
+  op.described.null_kernels = {{"special-values", 40, "a NaN in mu or sigma gives NaN everywhere, as the mean does"}};
   op.described.bench = {"cols", timed_rows()};
   op.judge_row = judge_sigmoid;
   op.draw_fill = draw_sigmoid_fill;

@@ -44,6 +44,8 @@ std::vector<bench_row> timed_rows() {
 row_operator softmax_operator() {
   row_operator op;
   op.described = description_of(softmax_contract());
+  op.described.null_kernels = {
+      {"interleaved-rows", 25, "of nine cases one has equal elements, and one the answer of the case before"}};
   op.draw_extra = [](draw& d, int percent) { return percent == 100 || (percent > 0 && d.chance(percent)) ? 1 : 0; };
   op.set_extra = [](trial_case& c, int with_index) {
     if (with_index) add_tensor(c, "index", dtype::i64);

@@ -120,6 +120,13 @@ struct statement_rules {
   std::string judged_by = "within-error-bound";  // the property whose cases determine the least statement
 };
 
+// The share of a property's cases that a kernel that computes nothing may pass (`verify --null-kernels`).
+struct null_kernel_quota {
+  std::string_view property;  // "": each property that has no quota of its own
+  int percent;
+  std::string_view reason;
+};
+
 struct description {
   std::string op;
   std::vector<extent_info> extents;
@@ -136,6 +143,7 @@ struct description {
   bool lists_all_tensors = false;  // cases list all tensors of their form; an absent one has no elements
   std::optional<split_call> split = {};
   statement_rules statements = {};
+  std::vector<null_kernel_quota> null_kernels = {};
   std::string formula = {};  // FILE.op#HASH, which cases name in the knob of this name; "": the operator is no formula
 
   // Returns the form of a case, or null.
