@@ -386,7 +386,7 @@ bool has_reduction(tensor_element type, tensor_reduction how) {
   const bool integers = type >= tensor_element::u32 && type <= tensor_element::s64;
   switch (how) {
     case tensor_reduction::none: return true;
-    case tensor_reduction::add: return is_real(type) || integers;
+    case tensor_reduction::add: return is_real(type) || (integers && type != tensor_element::s64);
     case tensor_reduction::min:
     case tensor_reduction::max: return halves || integers;
     case tensor_reduction::inc:

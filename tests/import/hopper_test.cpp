@@ -196,7 +196,9 @@ TEST(Im2cols, NameTheRuleThatACopyBreaks) {
   const rule rules[] = {{"tiled", "it is tiled, and its tensor map is of im2col"},
                         {"base", "the filter's base is 6 in dimension 1, outside of the box: 0 to 5"},
                         {"offset", "an offset is 256, allowed are 0 to 255"},
-                        {"corner", "its tensor map has a corner that is not 0, for which a GPU has no store"}};
+                        {"corner", "the box of its tensor map reaches beyond the tensor, where a GPU does not store"},
+                        {"channel", "its coordinate 0 is -4, a store of pixels needs at least 0"},
+                        {"sum", "elements of its type have no such reduction"}};
   for (const rule& broken : rules) {
     const result r = run_program(std::string("im2col.cu --no-trace --schedule fair -- wrong ") + broken.name);
     EXPECT_TRUE(ended(r, 1, {broken.says})) << broken.name;

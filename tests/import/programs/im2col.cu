@@ -1,6 +1,7 @@
 // Bulk copies of pixels (im2col): every result is compared with plain loops over images, rows and columns.
 #include "tensor_copies.cuh"
 
+#include <algorithm>
 #include <cstdlib>
 
 struct place {
@@ -121,15 +122,16 @@ struct request {
       std::exit(4);
     return m;
   }
-  // The same with corners of 0, as stores need it.
-  request without_corners() const {
+  // The same with a box within the tensor and no negative coordinate, as stores need it.
+  request within_tensor() const {
     request r = *this;
     for (int i = 0; i < rank - 2; ++i) {
-      r.lower[i] = r.upper[i] = 0;
       const int last = static_cast<int>(size[w() + i]) - 1;
-      int& base = r.p.at[w() + i];
-      base = base < 0 ? 0 : base > last ? last : base;
+      r.lower[i] = std::clamp(lower[i], 0, last);
+      r.upper[i] = std::clamp(upper[i], r.lower[i] - last, 0);
+      r.p.at[w() + i] = std::clamp(p.at[w() + i], r.lower[i], last + r.upper[i]);
     }
+    for (int& at : r.p.at) at = std::max(at, 0);
     return r;
   }
   // Calls visit(byte of the tile, byte of the tensor or -1) for each element, in the order of the PTX ISA ("im2col
@@ -287,10 +289,9 @@ bool random(uint64_t seed, int count) {
   for (int i = 0; i < count; ++i) {
     const request r = random_request(g);
     if (!fetches(r)) return std::printf("load %d of seed %d\n", i, static_cast<int>(seed)), false;
-    if (!puts(r.without_corners(), false))
-      return std::printf("store %d of seed %d\n", i, static_cast<int>(seed)), false;
-    const bool has_sum = r.type >= CU_TENSOR_MAP_DATA_TYPE_UINT32 && r.type <= CU_TENSOR_MAP_DATA_TYPE_INT64;
-    if (has_sum && !puts(r.without_corners(), true))
+    if (!puts(r.within_tensor(), false)) return std::printf("store %d of seed %d\n", i, static_cast<int>(seed)), false;
+    const bool has_sum = r.type >= CU_TENSOR_MAP_DATA_TYPE_UINT32 && r.type <= CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    if (has_sum && !puts(r.within_tensor(), true))
       return std::printf("sum %d of seed %d\n", i, static_cast<int>(seed)), false;
   }
   return true;
@@ -375,10 +376,14 @@ bool wrong(const char* what) {
   if (is("base")) r.p.at[1] = 6;
   if (is("offset")) r.p.offset[0] = 256;
   if (is("corner")) r.lower[0] = -1;
+  if (is("channel")) r.p.at[0] = -4;
+  if (is("sum")) r.type = CU_TENSOR_MAP_DATA_TYPE_INT64, r.bytes = 8, r.channels = 4;
   const device_bytes d(numbers(r.tensor_bytes()));
   if (is("tiled"))
     tile_of_pixels<<<1, 1>>>(r.map(d.p));
-  else if (is("corner"))
+  else if (is("sum"))
+    put<true><<<1, k_threads, 384>>>(r.map(d.p), r.rank, r.p, 384);
+  else if (is("corner") || is("channel"))
     put<false><<<1, k_threads, 384>>>(r.map(d.p), r.rank, r.p, 384);
   else
     fetch<<<1, k_threads, 384>>>(r.map(d.p), r.rank, r.p, 384, 384, d.p);
