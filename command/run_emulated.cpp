@@ -397,11 +397,12 @@ int run_emulated(const run_emulated_options& given) {
   print_fidelity(approximated);
   if (worst == "pass") print_choices(runs.front());
   for (const std::string& what : unsupported) fmt::print("unsupported: {}; docs/run_emulated.md lists what is\n", what);
-  fmt::print("{}: {} under {} schedules on the emulated device{}\n", o.file,
+  fmt::print("{}: {} under {} {} on the emulated device{}\n", o.file,
              colored_verdict(worst != "pass"       ? worst
                              : unsupported.empty() ? "clean"
                                                    : "not run to its end"),
-             runs.size(), worst != "pass" && !unsupported.empty() ? ", and not run to its end" : "");
+             runs.size(), runs.size() == 1 ? "schedule" : "schedules",
+             worst != "pass" && !unsupported.empty() ? ", and not run to its end" : "");
   if (!o.json.empty()) write_file(o.json, to_json(o, runs, approximated, worst, code).dump(1) + "\n");
   return code;
 }

@@ -42,7 +42,7 @@ if name == "thrusting":
 if name == "beyond":
     print("fidelity: nothing that ran is approximated")
     print("unsupported: a.cu:1: the PTX 'bmsk.b32' is not modelled on the emulated device; docs/run_emulated.md lists "
-          "what is\\na.cu: not run to its end under 1 schedules on the emulated device")
+          "what is\\na.cu: not run to its end under 1 schedule on the emulated device")
 if name == "odd":
     print("warpcheck: odd/a.cu:7: __cluster_dims__ is outside the subset that runs on the emulated device; allowed: "
           "...")

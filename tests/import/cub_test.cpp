@@ -27,7 +27,7 @@ TEST_P(Cub, RefusesArraysThatOverlapAndNoOthers) {
     return;
   }
   EXPECT_TRUE(ended(r, 1,
-                    {"cub_overlap.cu: error_return under 1 schedules",
+                    {"cub_overlap.cu: error_return under 1 schedule",
                      std::string("cub::") + c.function + " at " + place_of("cub_overlap.cu", c.mode) + ": " + c.arrays +
                          " overlap, which CUB does not allow"}));
 }

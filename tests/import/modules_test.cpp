@@ -27,12 +27,12 @@ TEST(Modules, AreCertifiedAsOtherKernels) {
   EXPECT_TRUE(
       ended(r, 0, {"every schedule: not proven; it may depend on an atomic", "ptx/kernels.ptx:157 (kernels.cu:19)"}));
   const result proven = run_program("modules.cu -- sources");
-  EXPECT_TRUE(ended(proven, 0, {"every schedule: proven for this input", "clean under 1 schedules"}));
+  EXPECT_TRUE(ended(proven, 0, {"every schedule: proven for this input", "clean under 1 schedule"}));
 }
 
 TEST(Modules, RaceInASourceOfNvrtcIsFoundAtItsLine) {
   const result r = run_program("modules.cu -D MISSING_BARRIER --schedule fair -- sources");
-  EXPECT_TRUE(ended(r, 1, {"race: ", "at reverse.cu:8 ", "at reverse.cu:12 ", "modules.cu: race under 1 schedules"}));
+  EXPECT_TRUE(ended(r, 1, {"race: ", "at reverse.cu:8 ", "at reverse.cu:12 ", "modules.cu: race under 1 schedule"}));
 }
 
 TEST(Modules, AccessPastTheEndIsFoundAtTheLineOfTheText) {

@@ -39,7 +39,7 @@ class Weakness : public testing::TestWithParam<weakness> {};
 TEST_P(Weakness, IsFoundAtItsLine) {
   const weakness& w = GetParam();
   const result r = run(std::string("-D BUG --schedule fair -- ") + w.mode);
-  EXPECT_TRUE(ended(r, 1, {std::string("orders.cu: ") + w.verdict + " under 1 schedules", w.text}));
+  EXPECT_TRUE(ended(r, 1, {std::string("orders.cu: ") + w.verdict + " under 1 schedule", w.text}));
   if (w.marker) {
     EXPECT_TRUE(r.has(place_of(w.marker))) << place_of(w.marker) << "\n" << r.output;
   }

@@ -31,7 +31,7 @@ TEST(RunEmulated, RunsAsManySchedulesAsItNeeds) {
                              "cudaMemcpyDeviceToHost);\n  cudaFree(x);\n  return y;\n}\n");
     return run_program("--no-trace " + seeds + source.path());
   };
-  EXPECT_TRUE(said("", "if (threadIdx.x == 0) *x = 0;").has("clean under 1 schedules"));
+  EXPECT_TRUE(said("", "if (threadIdx.x == 0) *x = 0;").has("clean under 1 schedule"));
   EXPECT_TRUE(said("--seeds 1 ", "if (threadIdx.x == 0) *x = 0;").has("clean under 6 schedules"));
   EXPECT_TRUE(said("--seeds 2 ", "atomicExch(x, threadIdx.x == 0);").has(" of 9 runs; schedules reverse"));
 }
@@ -83,7 +83,7 @@ class Misuse : public testing::TestWithParam<mistake> {};
 TEST_P(Misuse, GetsItsVerdict) {
   const mistake& m = GetParam();
   const result r = run_program(std::string("misuse.cu --schedule fair --timeout 20 -- ") + m.mode);
-  EXPECT_TRUE(ended(r, m.status, {std::string("misuse.cu: ") + m.verdict + " under 1 schedules", m.text}));
+  EXPECT_TRUE(ended(r, m.status, {std::string("misuse.cu: ") + m.verdict + " under 1 schedule", m.text}));
   if (m.marker) {
     EXPECT_TRUE(r.has(place_of("misuse.cu", m.marker))) << r.output;
   }
@@ -151,7 +151,7 @@ class Construct : public testing::TestWithParam<mode> {};
 TEST_P(Construct, RunsCleanAndIsRight) {
   const mode& m = GetParam();
   const result r = run_program(std::string(m.file) + " --schedule fair -- " + m.name);
-  EXPECT_TRUE(ended(r, 0, {std::string(m.file) + ": clean under 1 schedules"}));
+  EXPECT_TRUE(ended(r, 0, {std::string(m.file) + ": clean under 1 schedule"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -192,7 +192,7 @@ TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
   const result r = run_program("as_written.cu -- unknown-ptx");
   EXPECT_TRUE(ended(r, 2,
                     {"unsupported: " + place_of("as_written.cu", "unknown-ptx") + ": the PTX 'brkpt' is not modelled",
-                     "as_written.cu: not run to its end under 1 schedules"}));
+                     "as_written.cu: not run to its end under 1 schedule"}));
 }
 
 TEST(RunEmulated, TakesMacrosWhoseNamesItsOwnHeadersUse) {
@@ -412,7 +412,7 @@ TEST(Idioms, EveryDefectIsFound) {
     const std::string n = std::to_string(number++);
     if (verdict.empty()) continue;  // 25: threads that have left are not waited for; CUDA leaves it open
     const result r = run_program("idioms_bad.cu --schedule fair -- " + n);
-    EXPECT_TRUE(r.has("idioms_bad.cu: " + verdict + " under 1 schedules")) << n << "\n" << r.output;
+    EXPECT_TRUE(r.has("idioms_bad.cu: " + verdict + " under 1 schedule")) << n << "\n" << r.output;
   }
   EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair -- 16").has("another one of 4096 bytes"));
   EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair -- 27").has("none of which anybody wrote"));

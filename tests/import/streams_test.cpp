@@ -29,7 +29,7 @@ TEST_P(Order, OfStreamsAndTheHostIsSeen) {
   const result right = run(std::string("--schedule fair -- ") + o.mode);
   EXPECT_EQ(right.status, 0) << right.output;
   const result wrong = run(std::string("-D UNORDERED --schedule fair --no-trace -- ") + o.mode);
-  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedules", place_of(o.mode), o.call}));
+  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedule", place_of(o.mode), o.call}));
   EXPECT_TRUE(wrong.has(place_of(std::string(o.mode) + "-launch")) ||
               wrong.has(place_of(std::string(o.mode) + "-copy")))
       << wrong.output;
@@ -66,7 +66,7 @@ TEST(Streams, WithoutAConflictAreClean) {
 // `reverse` runs the operation as late as possible: the host gets ahead of it and reads the old value.
 TEST(Streams, MayBeBehindTheHost) {
   const result wrong = run("-D UNORDERED --schedule reverse --no-trace -- managed-read");
-  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedules", "note: the program returned 3"}));
+  EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedule", "note: the program returned 3"}));
   const result right = run("--seeds 1 --no-trace -- managed-read");
   EXPECT_TRUE(right.has("streams.cu: clean under 6 schedules")) << right.output;
 }

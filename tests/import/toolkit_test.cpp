@@ -58,7 +58,7 @@ TEST(Thrust, StandsInWhereThereIsNoToolkit) {
   const warpcheck::self::scratch_folder folder;
   folder.write("home/include/cuda_runtime_api.h", "#error these are not the emulated device's\n");
   const result r = run("thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
-  EXPECT_TRUE(ended(r, 0, {"thrust_algorithms.cu: clean under 1 schedules"}));
+  EXPECT_TRUE(ended(r, 0, {"thrust_algorithms.cu: clean under 1 schedule"}));
   const result unwritten = run("-D UNWRITTEN thrust_algorithms.cu", "CUDA_HOME=" + folder.path("home"));
   EXPECT_TRUE(ended(unwritten, 1, {"uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"}));
 }
@@ -70,7 +70,7 @@ TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
 
 TEST(StdNames, AreFreeAndTypesOf16BitsOverload) {
   const result r = run("std_names.cu");
-  EXPECT_TRUE(ended(r, 0, {"std_names.cu: clean under 1 schedules"}));
+  EXPECT_TRUE(ended(r, 0, {"std_names.cu: clean under 1 schedule"}));
 }
 
 // 64 threads spin: each must get its turn soon, whatever turns the others take.
