@@ -33,6 +33,10 @@ struct matmul_epilogue {
   float mu, sigma;
   matmul_flags flags;
 
+  struct alignas(4 * sizeof(TC)) vector {
+    TC element[4];
+  };
+
   // v, rounded operation by operation: the compiler must not contract them.
   __device__ float value(float sum, float old, float shift) const {
     float v = __fmul_rn(alpha, sum);
@@ -41,16 +45,23 @@ struct matmul_epilogue {
     return v;
   }
 
+  // True if results are alpha times their sums, in whole vectors inside C.
+  __device__ bool is_plain() const { return vectors && beta == 0.0f && bias == nullptr && !sigmoid; }
+  // The same as complete, for a plain epilogue and four elements inside C.
+  __device__ void complete_plain(int64_t i, int64_t j, const float (&sum)[4]) const {
+    vector y;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) y.element[e] = simt::from_float<TC>(__fmul_rn(alpha, sum[e]));
+    *reinterpret_cast<vector*>(c + i * ldc + j) = y;
+  }
+
   // Stores the results of row i for the four elements from column j, a multiple of 4, that lie before `columns`; with
   // `but_flagged` without those of flagged rows and columns.
   __device__ void complete(int64_t i, int64_t j, int64_t columns, const float (&sum)[4], bool but_flagged) const {
-    struct alignas(4 * sizeof(TC)) four {
-      TC element[4];
-    };
     TC* const to = c + i * ldc + j;
     const bool whole = vectors && columns >= 4;
-    four y;
-    if (whole && beta != 0.0f) y = *reinterpret_cast<const four*>(to);
+    vector y;
+    if (whole && beta != 0.0f) y = *reinterpret_cast<const vector*>(to);
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       if (e >= columns) break;
@@ -60,7 +71,7 @@ struct matmul_epilogue {
       y.element[e] = simt::from_float<TC>(v);
     }
     if (whole && !but_flagged) {
-      *reinterpret_cast<four*>(to) = y;
+      *reinterpret_cast<vector*>(to) = y;
       return;
     }
 #pragma unroll

@@ -120,7 +120,8 @@ __device__ __forceinline__ void matmul_add_stages(const matmul_box_ring& ring, s
 
 // Stores a warpgroup's sums, which are lost, to C or the partial sums. Two neighbouring lanes swap halves of two rows,
 // so that each has four columns of one row. The loop moves the sums of the next part to the place of the first, because
-// registers have no index.
+// registers have no index. Tiles inside C with a plain epilogue have a loop of their own, which is short enough for the
+// instruction cache.
 template <class Shape, class TC>
 __device__ __forceinline__ void matmul_store_sums(const matmul_panel_product<TC>& p, const matmul_panel_tile& tile,
                                                   int thread, float (&sum)[Shape::k_parts][Shape::k_box / 2]) {
@@ -128,29 +129,37 @@ __device__ __forceinline__ void matmul_store_sums(const matmul_panel_product<TC>
   const bool odd = lane % 2 == 1;
   const bool partial = p.partials.data != nullptr;
   const int64_t i = tile.row + thread / 32 * 16 + lane / 4 + (odd ? 8 : 0);
-  int64_t j = tile.column + 4 * (lane % 4 / 2);
+  const auto store = [&](const auto& put) {
+    int64_t j = tile.column + 4 * (lane % 4 / 2);
 #pragma unroll 1
-  for (int part = 0; part < Shape::k_parts; ++part) {
+    for (int part = 0; part < Shape::k_parts; ++part) {
 #pragma unroll
-    for (int q = 0; q < Shape::k_box / 2; q += 4, j += 8) {
-      const float(&own)[Shape::k_box / 2] = sum[0];
-      float got[2];
+      for (int q = 0; q < Shape::k_box / 2; q += 4, j += 8) {
+        const float(&own)[Shape::k_box / 2] = sum[0];
+        float got[2];
 #pragma unroll
-      for (int e = 0; e < 2; ++e) got[e] = __shfl_xor_sync(~0u, odd ? own[q + e] : own[q + 2 + e], 1);
-      const float four[4] = {odd ? got[0] : own[q], odd ? got[1] : own[q + 1], odd ? own[q + 2] : got[0],
-                             odd ? own[q + 3] : got[1]};
-      if (i >= p.m || j >= p.n) continue;
-      if (partial) {
-        p.partials.store(tile.slice, i, j, 0, p.n - j, four);
-      } else {
-        p.epilogue.complete(i, j, p.n - j, four, false);
+        for (int e = 0; e < 2; ++e) got[e] = __shfl_xor_sync(~0u, odd ? own[q + e] : own[q + 2 + e], 1);
+        const float four[4] = {odd ? got[0] : own[q], odd ? got[1] : own[q + 1], odd ? own[q + 2] : got[0],
+                               odd ? own[q + 3] : got[1]};
+        put(j, four);
       }
+#pragma unroll
+      for (int r = 0; r < Shape::k_box / 2; ++r)
+#pragma unroll
+        for (int to = 0; to + 1 < Shape::k_parts; ++to) sum[to][r] = sum[to + 1][r];
     }
-#pragma unroll
-    for (int r = 0; r < Shape::k_box / 2; ++r)
-#pragma unroll
-      for (int to = 0; to + 1 < Shape::k_parts; ++to) sum[to][r] = sum[to + 1][r];
-  }
+  };
+  using sums = const float(&)[4];
+  if (!partial && p.epilogue.is_plain() && tile.row + Shape::k_m <= p.m && tile.column + Shape::k_n <= p.n)
+    store([&](int64_t j, sums v) { p.epilogue.complete_plain(i, j, v); });
+  else
+    store([&](int64_t j, sums v) {
+      if (i >= p.m || j >= p.n) return;
+      if (partial)
+        p.partials.store(tile.slice, i, j, 0, p.n - j, v);
+      else
+        p.epilogue.complete(i, j, p.n - j, v, false);
+    });
 }
 
 template <class Shape, class TC>
