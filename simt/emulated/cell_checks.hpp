@@ -16,7 +16,7 @@ inline bool replaces_second(const access_record (&slots)[2], const access_record
 }
 
 // Keeps an access of the running thread in a summary that has some already. False where it takes summarise().
-inline bool add_to_summary(access_summary& s, const access_record& now, const thread& t) {
+SIMT_INLINE bool add_to_summary(access_summary& s, const access_record& now, const thread& t) {
   const bool is_of_level = s.level >= access_summary::of_grid ||
                            (s.level == access_summary::of_block && ((s.thread ^ now.thread) >> k_instance_shift) == 0);
   if (!is_of_level || now.thread != t.id || t.cluster_phase != 0 || t.grid_phase != 0) return false;
@@ -27,13 +27,13 @@ inline bool add_to_summary(access_summary& s, const access_record& now, const th
 }
 
 // `is_marked`: the cell has accesses in its summary already.
-inline void keep_in_summary(bool is_marked, uint32_t flag, const access_record& access, const thread& t, size_t offset,
-                            size_t bytes) {
+SIMT_INLINE void keep_in_summary(bool is_marked, uint32_t flag, const access_record& access, const thread& t,
+                                 size_t offset, size_t bytes) {
   if (!is_marked || !add_to_summary(summary_at(offset, flag), access, t))
     summarise(is_marked, offset, bytes == 1, flag, access);
 }
-inline void keep_in_summary(shadow_cell& c, uint32_t flag, const access_record& access, const thread& t, size_t offset,
-                            size_t bytes) {
+SIMT_INLINE void keep_in_summary(shadow_cell& c, uint32_t flag, const access_record& access, const thread& t,
+                                 size_t offset, size_t bytes) {
   keep_in_summary((c.write.pc & flag) != 0, flag, access, t, offset, bytes);
   c.write.pc |= flag;
 }
@@ -97,30 +97,79 @@ inline void check_atomics(const shadow_cell& c, const access_record& now, const 
   }
 }
 
-// True if a read races with nothing and is recorded, by a thread that knows no more than what the barriers of its block
-// and warp imply: most reads of shared memory.
-inline bool add_read(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  const block_state& b = *t.home;
-  if (c.atomics[0].thread != 0 || b.alive != device.threads || !knows_barriers_only(t)) return false;
-  const uint32_t id = t.id, of_block = b.base, of_warp = b.warps[t.warp].base;
-  const auto is_before = [=](const access_record& r) {
-    const uint32_t differs = r.thread ^ id;
-    return differs == 0 || (differs < k_agent && r.clock < (differs < k_lanes ? of_warp : of_block));
-  };
-  if ((c.write.pc & k_dropped_atomics) != 0 || (c.write.thread != 0 && !is_before(c.write))) return false;
-  for (access_record& slot : c.reads)
-    if (slot.thread == 0 || is_before(slot)) return slot = now, true;
+// ordered() for a thread that knows no more than what the barriers of its block and warp imply, as most do.
+struct simple_order {
+  const thread& t;
+  SIMT_INLINE bool operator()(uint32_t thread, uint32_t clock) const {
+    const block_state& b = *t.home;
+    const uint32_t differs = thread ^ t.id;
+    if (differs == 0) return true;
+    if (differs >= k_agent || clock >= (differs < k_lanes ? b.warps[t.warp].base : b.base)) return false;
+    if (b.alive == device.threads) return true;
+    const auto& other = b.threads[linear_of(thread)];  // no barrier since it left has its last epoch behind it
+    return other.state != thread_state::finished || clock < other.clock;
+  }
+};
+struct any_order {
+  const thread& t;
+  bool operator()(uint32_t thread, uint32_t clock) const { return ordered({thread, clock, 0}, t); }
+};
+
+// A read for which the cell has no place, since two others are in it: the new one or the second goes into the summary.
+__attribute__((noinline)) inline bool add_third_read(shadow_cell& c, const access_record& now, const thread& t,
+                                                     size_t offset, size_t bytes) {
   const bool replaces = replaces_second(c.reads, now);
   if (certificate.holds) keep_in_summary(c, k_dropped_reads, replaces ? c.reads[1] : now, t, offset, bytes);
   if (replaces) c.reads[1] = now;
   return true;
 }
+__attribute__((noinline)) inline bool add_third_read(packed_cell& c, const access_record& now, const thread& t,
+                                                     size_t offset, size_t bytes) {
+  const access_record slots[2] = {{thread_of_packed(c.first), clock_of_packed(c.first), 0},
+                                  {thread_of_packed(c.second), clock_of_packed(c.second), 0}};
+  const bool replaces = replaces_second(slots, now);
+  const packed_access packed = pack(now, packed_kind::read);
+  if (packed == 0) return false;
+  if (certificate.holds) {
+    keep_in_summary((c.first & k_packed_mark) != 0, k_dropped_reads, replaces ? slots[1] : now, t, offset, bytes);
+    c.first |= k_packed_mark;
+  }
+  if (replaces) c.second = packed;
+  return true;
+}
+// True if that is no more than to add the new one to the others in the summary, and is done.
+SIMT_INLINE bool is_represented(bool is_marked, uint32_t first, uint32_t second, access_summary& s,
+                                const access_record& now, const thread& t) {
+  if ((first ^ second) < k_lanes && (now.thread ^ first) >= k_lanes) return false;
+  return !certificate.holds || (is_marked && add_to_summary(s, now, t));
+}
+
+// True if an access to a word of shared memory races with nothing and is recorded.
+template <access_kind Kind, class Order>
+SIMT_INLINE bool check_quickly(shadow_cell& c, const access_record& now, const Order& is_before, const thread& t,
+                               size_t offset, size_t bytes) {
+  const auto is_past = [&](const access_record& r) __attribute__((always_inline)) {
+    return r.thread == 0 || is_before(r.thread, r.clock);
+  };
+  if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return true;
+  if (Kind == access_kind::atomic || c.atomics[0].thread != 0 || (c.write.pc & k_dropped_atomics) != 0) return false;
+  if (!is_past(c.write)) return false;
+  if (Kind == access_kind::write) {
+    if ((c.write.pc & k_dropped_reads) != 0 || !is_past(c.reads[0]) || !is_past(c.reads[1])) return false;
+    c.write = now;
+    c.reads[0] = c.reads[1] = {};
+    return true;
+  }
+  for (access_record& slot : c.reads)
+    if (is_past(slot)) return slot = now, true;
+  return is_represented((c.write.pc & k_dropped_reads) != 0, c.reads[0].thread, c.reads[1].thread,
+                        summary_at(offset, k_dropped_reads), now, t) ||
+         add_third_read(c, now, t, offset, bytes);
+}
 
 template <access_kind Kind>
 inline void check_cell(shadow_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  if (Kind == access_kind::read && c.reads[0].thread == now.thread && c.reads[0].clock == now.clock) return;
-  if (Kind == access_kind::read && c.reads[1].thread != 0) __builtin_prefetch(&summary_at(offset, k_dropped_reads), 1);
-  if (Kind == access_kind::read && add_read(c, now, t, offset, bytes)) return;
+  if (Kind == access_kind::read && check_quickly<Kind>(c, now, any_order{t}, t, offset, bytes)) return;
   if (c.write.thread != 0 && !ordered(c.write, t))
     outlive_race({c.write, access_kind::write, now, Kind, offset, bytes});
   check_atomics<Kind>(c, now, t, offset, bytes);
@@ -178,61 +227,53 @@ inline void check_races_shared(size_t offset, size_t bytes, uint32_t stamp, cons
   }
 }
 
-inline bool is_ordered(packed_access a, const thread& t) {
-  return ordered({thread_of_packed(a), clock_of_packed(a), 0}, t);
-}
-
-// True if a write comes after all accesses to its word, and is recorded. It is not decided if their summary matters.
-inline bool replace_all(packed_cell& c, packed_access now, const thread& t) {
-  for (const packed_access a : {c.first, c.second})
-    if ((a & k_packed_mark) != 0 || (a != 0 && !is_ordered(a, t))) return false;
-  c = {now, 0};
+// Records an access if its place in the code has been numbered lately.
+SIMT_INLINE bool record(packed_access& at, const access_record& now, packed_kind kind, packed_access mark = 0) {
+  const packed_access packed = pack_recent(now, kind);
+  if (packed == 0) return false;
+  at = packed | mark;
   return true;
 }
 
-// True if a read races with nothing and is recorded: beside a write or another read, or two.
-inline bool add_read(packed_cell& c, packed_access now, const thread& t, size_t offset, size_t bytes) {
-  const packed_kind first = kind_of_packed(c.first), second = kind_of_packed(c.second);
-  const bool follows_write = first == packed_kind::write;
-  if ((c.second & k_packed_mark) != 0 || (!follows_write && first != packed_kind::read) ||
-      (c.second != 0 && second != packed_kind::read) || (follows_write && !is_ordered(c.first, t)))
-    return false;
-  const auto replace = [&](packed_access& a) { a = now | (a & k_packed_mark); };
-  if (!follows_write && is_ordered(c.first, t)) return replace(c.first), true;
-  if (c.second == 0 || is_ordered(c.second, t)) return c.second = now, true;
-  if (follows_write) return false;
-  const access_record slots[2] = {{thread_of_packed(c.first), clock_of_packed(c.first), 0},
-                                  {thread_of_packed(c.second), clock_of_packed(c.second), 0}};
-  const access_record read = {thread_of_packed(now), clock_of_packed(now), 0};
-  const bool replaces = replaces_second(slots, read);
-  if (certificate.holds) {
-    keep_in_summary((c.first & k_packed_mark) != 0, k_dropped_reads, replaces ? slots[1] : read, t, offset, bytes);
-    c.first |= k_packed_mark;
-  }
-  if (replaces) c.second = now;
-  return true;
-}
-
-// True if the access is decided and recorded.
-template <access_kind Kind>
-inline bool check_quickly(packed_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  if (Kind == access_kind::atomic) return false;
-  const packed_access packed = pack(now, Kind == access_kind::write ? packed_kind::write : packed_kind::read);
-  if (packed == 0 || is_link(c)) return false;
-  if (c.first == 0) {
-    c.first = packed;
+// True if an access to a word of device memory, or a part of one, races with nothing and is recorded: a write after all
+// earlier ones, or a read beside a write and another read, or two reads.
+template <access_kind Kind, class Order>
+SIMT_INLINE bool check_quickly(packed_cell& c, const access_record& now, const Order& is_before, const thread& t,
+                               size_t offset, size_t bytes) {
+  const packed_access first = c.first, second = c.second;
+  const packed_kind kind = kind_of_packed(first);
+  const auto is_past = [&](packed_access a) __attribute__((always_inline)) {
+    return a == 0 || is_before(thread_of_packed(a), clock_of_packed(a));
+  };
+  const auto is_same = [&](packed_access a) {
+    return thread_of_packed(a) == now.thread && clock_of_packed(a) == now.clock;
+  };
+  if (Kind == access_kind::atomic || kind == packed_kind::link) return false;
+  if (Kind == access_kind::write) {
+    if (((first | second) & k_packed_mark) != 0 || !is_past(first) || !is_past(second)) return false;
+    if (!record(c.first, now, packed_kind::write)) return false;
+    c.second = 0;
     return true;
   }
-  if (Kind == access_kind::write) return replace_all(c, packed, t);
-  constexpr packed_access k_same = (packed_access{1} << k_packed_site) - 1;  // thread and clock
-  const packed_access read = kind_of_packed(c.first) == packed_kind::write ? c.second : c.first;
-  if (((read ^ packed) & k_same) == 0 && kind_of_packed(read) == packed_kind::read) return true;
-  return add_read(c, packed, t, offset, bytes);
+  if (first == 0) return record(c.first, now, packed_kind::read);
+  constexpr auto k_read = static_cast<packed_access>(packed_kind::read);
+  if (second != 0 && second >> k_packed_kind != k_read) return false;  // an atomic, or some that were dropped
+  if (kind == packed_kind::write) {
+    if (is_same(second)) return true;
+    return is_past(first) && is_past(second) && record(c.second, now, packed_kind::read);
+  }
+  if (kind != packed_kind::read) return false;
+  if (is_same(first)) return true;
+  if (is_past(first)) return record(c.first, now, packed_kind::read, first & k_packed_mark);
+  if (is_past(second)) return record(c.second, now, packed_kind::read);
+  return is_represented((first & k_packed_mark) != 0, thread_of_packed(first), thread_of_packed(second),
+                        group_at(offset, k_dropped_reads).summary, now, t) ||
+         add_third_read(c, now, t, offset, bytes);
 }
 
 template <access_kind Kind>
 inline void check_packed(packed_cell& c, const access_record& now, const thread& t, size_t offset, size_t bytes) {
-  if (check_quickly<Kind>(c, now, t, offset, bytes)) return;
+  if (check_quickly<Kind>(c, now, any_order{t}, t, offset, bytes)) return;
   if (is_link(c)) {
     shadow_cell& cell = linked_cell(c);
     check_cell<Kind>(cell, now, t, offset, bytes);

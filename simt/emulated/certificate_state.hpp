@@ -35,15 +35,14 @@ void certificate_begins(bool overlaps);
 // Counts the launch as certified, or adds its choices to the report.
 void certificate_ends(emulation& stream);
 
-inline group_summary& group_at(size_t offset, uint32_t flag) {
+SIMT_INLINE group_summary& group_at(size_t offset, uint32_t flag) {
   const size_t group = (offset - k_arenas_bytes) / 4 / k_group_words;
   return flag == k_dropped_reads ? shadow.dropped_reads[group] : shadow.dropped_atomics[group];
 }
 // The summary that a cell with this flag has accesses in.
-inline access_summary& summary_at(size_t offset, uint32_t flag) {
+SIMT_INLINE access_summary& summary_at(size_t offset, uint32_t flag) {
   if (offset >= k_arenas_bytes) return group_at(offset, flag).summary;
-  dropped_accesses& of_word = shadow.dropped[offset / 4];
-  return flag == k_dropped_reads ? of_word.reads : of_word.atomics;
+  return (flag == k_dropped_reads ? shadow.shared_reads : shadow.shared_atomics)[offset / 4];
 }
 
 // Keeps an access that the cell of this offset, the word's own or a byte's, has no place for. `is_marked`: the cell has

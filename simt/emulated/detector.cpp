@@ -63,7 +63,7 @@ void note_unwritten(size_t offset, uint32_t pc) {
 
 // Flags of `bytes` bytes at once, where that is a power of two up to 8.
 template <class Flags>
-inline bool all_set(const uint8_t* flags, uint8_t wanted) {
+SIMT_INLINE bool all_set(const uint8_t* flags, uint8_t wanted) {
   Flags present, pattern;
   std::memcpy(&present, flags, sizeof present);
   std::memset(&pattern, wanted, sizeof pattern);
@@ -212,6 +212,45 @@ inline void access(const void* p, size_t bytes, const void* pc) {
   if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
 
+// The same for most accesses, of whole words, and for those to the thread's own local variables: false if it is not
+// decided, and may be recorded already.
+template <access_kind Kind, size_t Bytes>
+SIMT_INLINE bool access_quickly(const void* p, const void* pc) {
+  thread* const t = current;
+  if (t == nullptr || detector.watches) return false;
+  const auto address = reinterpret_cast<uintptr_t>(p), offset = address - shadow.base;
+  if (offset >= k_region_bytes) {
+    if (address - reinterpret_cast<uintptr_t>(t->flow.stack) >= k_stack_bytes) return false;
+    detector.far_access = code_offset(pc);
+    return true;
+  }
+  if (offset % Bytes != 0 || !device.only_checks || has_open_races || !knows_barriers_only(*t)) return false;
+  const simple_order is_before{*t};
+  const access_record now = {t->id, t->clock, code_offset(pc)};
+  if (offset < k_arenas_bytes) {
+    if (offset / k_arena_bytes != t->home->slot) return false;
+    for (size_t at = offset; at < offset + Bytes; at += 4) {
+      shadow_cell& word = shadow.words[at / 4];
+      if (!all_set<uint32_t>(shadow.flags + at, k_accessible | k_written) || word.stamp != t->home->stamp ||
+          !check_quickly<Kind>(word, now, is_before, *t, at, 4))
+        return false;
+    }
+  } else {
+    const unit_range& r = shadow.units[offset / k_unit_bytes];
+    const size_t first = (offset - k_arenas_bytes) / 4;
+    if (offset - r.begin + Bytes > r.bytes || r.is_followed || now.clock >= k_packed_clocks ||
+        shadow.stamps[first / k_group_words] != detector.generation)
+      return false;
+    for (size_t at = offset; at < offset + Bytes; at += 4)
+      if ((r.tracks_writes && !all_set<uint32_t>(shadow.flags + at, k_written)) ||
+          !check_quickly<Kind>(shadow.packed[first + (at - offset) / 4], now, is_before, *t, at, 4))
+        return false;
+  }
+  ++device.accesses;
+  t->written = Kind == access_kind::write ? Bytes : 0;
+  return true;
+}
+
 // Entry of the hooks: filters what is not the device's memory.
 template <access_kind Kind>
 inline void hook(const void* p, size_t bytes, const void* pc) {
@@ -234,7 +273,7 @@ constexpr size_t k_most_alignment = 16;
 }
 
 template <access_kind Kind>
-__attribute__((always_inline)) inline void natural_hook(const void* p, size_t bytes, const void* pc) {
+__attribute__((noinline)) void slow_hook(const void* p, size_t bytes, const void* pc) {
   if (!is_of_device<Kind>(p, bytes, pc)) return;
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   const size_t alignment = bytes < k_most_alignment ? bytes : k_most_alignment;
@@ -242,6 +281,13 @@ __attribute__((always_inline)) inline void natural_hook(const void* p, size_t by
     report_misaligned(offset, alignment, std::string(name_of(Kind)) + " of " + std::to_string(bytes) + " bytes", pc);
   }
   access<Kind>(p, bytes, pc);
+}
+
+template <access_kind Kind, size_t Bytes>
+SIMT_INLINE void natural_hook(const void* p, const void* pc) {
+  if constexpr (Bytes >= 4)
+    if (access_quickly<Kind, Bytes>(p, pc)) return;
+  slow_hook<Kind>(p, Bytes, pc);
 }
 
 // A volatile access is a relaxed atomic (PTX ISA, ld.volatile), but for a write to shared memory without a fence before
@@ -383,8 +429,8 @@ void report_unwritten(emulation& stream) {
 }  // namespace simt
 
 #define SIMT_HOOKS(n)                                                                              \
-  void __tsan_read##n(void* p) { simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC); }     \
-  void __tsan_write##n(void* p) { simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC); }   \
+  void __tsan_read##n(void* p) { simt::natural_hook<simt::access_kind::read, n>(p, SIMT_PC); }     \
+  void __tsan_write##n(void* p) { simt::natural_hook<simt::access_kind::write, n>(p, SIMT_PC); }   \
   void __tsan_unaligned_read##n(void* p) { simt::hook<simt::access_kind::read>(p, n, SIMT_PC); }   \
   void __tsan_unaligned_write##n(void* p) { simt::hook<simt::access_kind::write>(p, n, SIMT_PC); } \
   void __tsan_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }             \
@@ -392,8 +438,8 @@ void report_unwritten(emulation& stream) {
   void __tsan_unaligned_volatile_read##n(void* p) { simt::volatile_hook(p, n, false, SIMT_PC); }   \
   void __tsan_unaligned_volatile_write##n(void* p) { simt::volatile_hook(p, n, true, SIMT_PC); }   \
   void __tsan_read_write##n(void* p) {                                                             \
-    simt::natural_hook<simt::access_kind::read>(p, n, SIMT_PC);                                    \
-    simt::natural_hook<simt::access_kind::write>(p, n, SIMT_PC);                                   \
+    simt::natural_hook<simt::access_kind::read, n>(p, SIMT_PC);                                    \
+    simt::natural_hook<simt::access_kind::write, n>(p, SIMT_PC);                                   \
   }                                                                                                \
   void __tsan_unaligned_read_write##n(void* p) {                                                   \
     simt::hook<simt::access_kind::read>(p, n, SIMT_PC);                                            \

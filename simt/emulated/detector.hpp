@@ -43,6 +43,7 @@ struct detector_state {
   } unwritten;
   std::vector<forbidden_range> forbidden;  // to this launch
   bool plain_volatile = false;             // a volatile access is no atomic one
+  bool watches = false;                    // a thread of it has registers of products
   uint32_t far_access = 0;  // where in the code the last access was made that is none to the device's memory
 };
 extern detector_state detector;
@@ -55,10 +56,7 @@ void join(thread& t, uint64_t key, uint32_t below);
 void hb_publish(thread& t, uintptr_t p, memory_scope scope, atomic_kind kind);
 uint32_t name_flight(const thread& t, agent_kind kind = agent_kind::copy);
 
-inline bool knows_barriers_only(const thread& t) {
-  const block_state& b = *t.home;
-  return t.knows == nullptr && b.known.empty() && b.wide[0].what.empty() && b.wide[1].what.empty();
-}
+SIMT_INLINE bool knows_barriers_only(const thread& t) { return t.knows == nullptr && !t.home->knows_others; }
 // True if the recorded access happened before the present point of t, by everything that t knows.
 bool ordered_by_clocks(const access_record& r, const thread& t);
 

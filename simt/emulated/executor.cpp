@@ -273,6 +273,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   hb_launch_begins(config.programmatic_launch);
   asan_launch_begins();
   begin_schedule();
+  device.only_checks = stream.detect && !device.step_at_access && device.counting == nullptr;
 }
 
 [[noreturn]] void throw_first_of(const emulation& stream, const char* before = "") {

@@ -138,8 +138,8 @@ struct alignas(64) thread {
   int width = 0;
   warp_op op{};
   bool has_fenced = false;              // race flavour: since its latest volatile write
-  uint32_t clock = 0;                   // race flavour: epoch
   uint32_t id = 0;                      // race flavour: block instance and linear index
+  uint32_t clock = 0;                   // race flavour: epoch
   std::unique_ptr<thread_clock> knows;  // race flavour
   // The number of returns of the thread to idle_at since an atomic of it changed memory (a spin), the number of other
   // words that it has read since, and the number after which a later word becomes idle_at.
@@ -193,6 +193,7 @@ struct block_state {
   uint32_t cluster_instance = 0;  // race flavour: instance of the cluster's first block
   uint32_t base = 0;              // race flavour: every thread knows its block's epochs below this
   uint32_t stamp = 0;             // race flavour: of the arena's shadow cells
+  bool knows_others = false;      // race flavour: `known` or `wide` is not empty
   // Race flavour: what every thread of the block knows of others, and the accesses of others to its shared memory that
   // none of its threads is known to come after.
   vector_clock known;
@@ -362,6 +363,7 @@ struct executor {
   // Scheduler.
   strategy order{};
   bool step_at_access = false;  // atomics and checked accesses are scheduler steps, at which a switch may happen
+  bool only_checks = false;     // race flavour: an access is checked for races, and is no step and not counted
   thread_set runnable;
   bool leaves_warp = false;     // greedy: after the next turn of spinning another warp runs
   uint32_t spin_successor = 0;  // greedy: who ran after the last turn of spinning that went to the next thread

@@ -67,6 +67,7 @@ void forget_history() {
     if (!b.active) continue;
     b.stamp = new_arena_stamp();
     b.known.clear();
+    b.knows_others = false;
     for (wide_clock& wide : b.wide) wide = {};
     b.passed = {};
     b.foreign.clear();
@@ -117,6 +118,7 @@ void pool_clock(block_state& b, thread_clock& learnt) {
   pass_on(learnt, b.passed);
   for (unsigned k = 0; k < 2; ++k) b.wide[k].advance(learnt.wide[k]);
   b.known.join(learnt.known);
+  b.knows_others = !b.known.empty() || !b.wide[0].what.empty() || !b.wide[1].what.empty();
   learnt.known.clear();
 }
 
@@ -176,6 +178,7 @@ void hb_launch_begins(bool programmatic_launch) {
   detector.settled = false;
   detector.unwritten.found = false;
   detector.far_access = 0;
+  detector.watches = false;
   detector.forbidden = forbidden_here;
 }
 
@@ -211,6 +214,7 @@ void hb_launch_ends() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
     block_state& b = *device.blocks[slot];
     b.known.clear();
+    b.knows_others = false;
     for (wide_clock& wide : b.wide) wide = {};
     b.passed = {};
     b.foreign.clear();
@@ -225,6 +229,7 @@ void hb_block_starts(block_state& b) {
   detector.agents[b.instance] = agent_kind::none;
   b.base = 1;
   b.known.clear();
+  b.knows_others = false;
   for (wide_clock& wide : b.wide) wide = {};
   b.passed = {};
   b.foreign.clear();

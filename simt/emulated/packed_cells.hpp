@@ -46,12 +46,20 @@ struct site_numbers {
 extern site_numbers sites;
 uint32_t number_site(uint32_t pc);  // k_packed_sites if all are used
 
-inline packed_access pack(const access_record& a, packed_kind kind) {
-  const auto& recent = sites.recent[a.pc * 0x9e3779b1u >> 24];
-  const uint32_t site = recent.pc == a.pc && recent.number != 0 ? recent.number : number_site(a.pc);
-  if (site == k_packed_sites || a.clock >= k_packed_clocks) return 0;
+inline packed_access pack(const access_record& a, packed_kind kind, uint32_t site) {
   return a.thread | uint64_t{a.clock} << k_packed_clock | uint64_t{site} << k_packed_site |
          uint64_t{static_cast<uint8_t>(kind)} << k_packed_kind;
+}
+// 0 if the place has not been numbered lately, or the clock does not fit.
+__attribute__((always_inline)) inline packed_access pack_recent(const access_record& a, packed_kind kind) {
+  const auto& recent = sites.recent[a.pc * 0x9e3779b1u >> 24];
+  return recent.pc == a.pc && recent.number != 0 && a.clock < k_packed_clocks ? pack(a, kind, recent.number) : 0;
+}
+// 0 if the access does not fit.
+inline packed_access pack(const access_record& a, packed_kind kind) {
+  if (const packed_access packed = pack_recent(a, kind)) return packed;
+  const uint32_t site = number_site(a.pc);
+  return site == k_packed_sites || a.clock >= k_packed_clocks ? 0 : pack(a, kind, site);
 }
 
 shadow_cell unpack(const packed_cell& packed);

@@ -63,7 +63,7 @@ bool is_fenced(const access_record& r, const thread& t, const block_state& owner
 void check_dropped(const shadow_cell& c, size_t offset, const thread& t, const block_state& owner, proxy_use use,
                    const void* pc) {
   if (!certificate.holds || (c.write.pc & (k_dropped_reads | k_dropped_atomics)) == 0) return;
-  const access_summary& reads = shadow.dropped[offset / 4].reads;
+  const access_summary& reads = shadow.shared_reads[offset / 4];
   static struct {
     uint32_t thread, clock, instance;
     access_summary reads;

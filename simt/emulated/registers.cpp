@@ -24,6 +24,7 @@ void registers_taken(thread& t, const uint32_t* d, size_t count, const void* pc)
     });
   }
   t.watched.erase(std::remove_if(t.watched.begin(), t.watched.end(), overlaps), t.watched.end());
+  detector.watches = true;
   t.watched.push_back({d, d + count, true, false, code_offset(pc)});
 }
 
@@ -65,6 +66,7 @@ void fragment_taken(thread& t, const uint32_t* a, uint32_t group, const void* pc
     w.read_until = group;
     return;
   }
+  detector.watches = true;
   t.watched.push_back({a, a + 4, true, false, code_offset(pc), group});
 }
 

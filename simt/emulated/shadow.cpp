@@ -22,14 +22,14 @@ namespace {
 constexpr size_t k_big = 1 << 20;
 constexpr size_t k_word_cells = k_arenas_bytes / 4 * sizeof(shadow_cell);
 constexpr size_t k_byte_cells = k_arenas_bytes * sizeof(shadow_cell);
-constexpr size_t k_dropped = k_arenas_bytes / 4 * sizeof(dropped_accesses);
+constexpr size_t k_dropped = k_arenas_bytes / 4 * sizeof(access_summary);
 
 constexpr size_t k_group_bytes = k_group_words * 4, k_groups = k_device_memory_bytes / k_group_bytes;
 constexpr size_t k_packed_cells = k_device_memory_bytes / 4 * sizeof(packed_cell);
 constexpr size_t k_stamps = k_groups * sizeof(uint32_t);
 constexpr size_t k_summaries = k_groups * sizeof(group_summary);
 
-constexpr size_t k_cells = k_word_cells + k_byte_cells + k_dropped + k_packed_cells + k_stamps + 2 * k_summaries;
+constexpr size_t k_cells = k_word_cells + k_byte_cells + 2 * k_dropped + k_packed_cells + k_stamps + 2 * k_summaries;
 constexpr size_t k_units = k_region_bytes / k_unit_bytes * sizeof(unit_range);
 constexpr size_t k_tables = k_cells + k_region_bytes + k_units;
 
@@ -43,7 +43,8 @@ void prepare() {
   const auto next = [&tables](size_t bytes) { return std::exchange(tables, tables + bytes); };
   shadow.words = reinterpret_cast<shadow_cell*>(next(k_word_cells));
   shadow.bytes = reinterpret_cast<shadow_cell*>(next(k_byte_cells));
-  shadow.dropped = reinterpret_cast<dropped_accesses*>(next(k_dropped));
+  shadow.shared_reads = reinterpret_cast<access_summary*>(next(k_dropped));
+  shadow.shared_atomics = reinterpret_cast<access_summary*>(next(k_dropped));
   shadow.packed = reinterpret_cast<packed_cell*>(next(k_packed_cells));
   shadow.stamps = reinterpret_cast<uint32_t*>(next(k_stamps));
   shadow.dropped_reads = reinterpret_cast<group_summary*>(next(k_summaries));

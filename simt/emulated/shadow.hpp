@@ -46,9 +46,6 @@ struct access_summary {
   uint32_t cluster_phase, grid_phase;  // the latest at which one of the threads had arrived
   level_type level;                    // whether others are of other blocks, or of other clusters; or are no threads
 };
-struct dropped_accesses {
-  access_summary reads, atomics;
-};
 // In device memory neighbouring words share their summaries. `words`: which have used it, by a bit each.
 inline constexpr size_t k_group_words = 32;
 struct group_summary {
@@ -78,7 +75,8 @@ struct shadow_tables {
   // Of shared memory, by word, but for `bytes`.
   shadow_cell* words = nullptr;
   shadow_cell* bytes = nullptr;
-  dropped_accesses* dropped = nullptr;
+  access_summary* shared_reads = nullptr;  // that were dropped
+  access_summary* shared_atomics = nullptr;
   // Of device memory: by word; by group of words, of which the cells are stale unless its stamp is the generation.
   packed_cell* packed = nullptr;
   uint32_t* stamps = nullptr;
