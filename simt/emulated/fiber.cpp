@@ -17,6 +17,8 @@ inline namespace emu {
 namespace {
 
 constexpr size_t k_most_stacks = k_max_slots * 1024;
+// From a stack to the next. An odd number of pages, so that the pages in use are spread over the sets of the TLB.
+constexpr size_t k_stride = k_stack_bytes + k_page_bytes;
 char* stacks = nullptr;
 std::vector<uint64_t> free_stacks;  // a bit for each, as far as any was taken
 size_t lowest_free = 0;             // the words before this one have none
@@ -88,12 +90,10 @@ void* raw_make(char* top, size_t, void (*entry)()) {
 
 }  // namespace
 
-bool is_of_stack(uintptr_t address) {
-  return address - reinterpret_cast<uintptr_t>(stacks) < k_most_stacks * k_stack_bytes;
-}
+bool is_of_stack(uintptr_t address) { return address - reinterpret_cast<uintptr_t>(stacks) < k_most_stacks * k_stride; }
 
 void reserve_stacks() {
-  if (stacks == nullptr) stacks = static_cast<char*>(reserve(k_most_stacks * k_stack_bytes, k_page_bytes));
+  if (stacks == nullptr) stacks = static_cast<char*>(reserve(k_most_stacks * k_stride, k_page_bytes));
 }
 
 void prepare_fiber(fiber& f, void (*entry)()) {
@@ -103,7 +103,7 @@ void prepare_fiber(fiber& f, void (*entry)()) {
   uint64_t& bits = free_stacks[lowest_free];
   const size_t number = lowest_free * 64 + static_cast<size_t>(__builtin_ctzll(bits));
   bits &= bits - 1;
-  f.stack = stacks + number * k_stack_bytes;
+  f.stack = stacks + number * k_stride;
   // Tops at equal offsets in a page would fall into the same cache sets: 832 = 13 lines spreads over the 64 sets of L1.
   const size_t colour = number * 832 & 4032;
   const size_t usable = k_stack_bytes - colour;
@@ -119,7 +119,7 @@ void free_stack(fiber& f, [[maybe_unused]] bool abandoned) {
 #ifdef SIMT_FLAVOUR_ASAN
   if (abandoned) __asan_unpoison_memory_region(f.stack, k_stack_bytes);
 #endif
-  const auto number = static_cast<size_t>(std::exchange(f.stack, nullptr) - stacks) / k_stack_bytes;
+  const auto number = static_cast<size_t>(std::exchange(f.stack, nullptr) - stacks) / k_stride;
   free_stacks[number / 64] |= uint64_t{1} << number % 64;
   lowest_free = std::min(lowest_free, number / 64);
 }
