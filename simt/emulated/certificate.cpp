@@ -46,7 +46,11 @@ struct atomic_site {
   uint64_t count = 0;
   unsigned char is_used = 0;  // somebody has taken the result of one
 };
-std::unordered_map<uint32_t, atomic_site> atomic_sites;      // of this launch, by their places
+std::unordered_map<uint32_t, atomic_site> atomic_sites;  // of this launch, by their places
+struct {
+  uint32_t place = 0;
+  atomic_site* site = nullptr;
+} recent_site;                                               // one of them; place 0: none
 std::unordered_map<uintptr_t, uint8_t> operations_of_words;  // by address / 4, since the first overlapping launch
 
 constexpr uint8_t k_of_bulk = 0x80;  // in a kind: a bulk reduction has had this word
@@ -160,9 +164,9 @@ void hb_choice(choice kind, const void* pc) {
 unsigned char* hb_commutes(const void* p, size_t bytes, commuting operation, const void* pc) {
   const uint32_t place = code_offset(pc);
   note_operation(p, bytes, operation, 0, place);
-  atomic_site& site = atomic_sites[place];
-  ++site.count;
-  return &site.is_used;
+  if (recent_site.place != place) recent_site = {place, &atomic_sites[place]};
+  ++recent_site.site->count;
+  return &recent_site.site->is_used;
 }
 
 void hb_bulk_reduces(const void* p, size_t bytes, tensor_element type, tensor_reduction how, const void* pc) {
@@ -198,6 +202,7 @@ void certificate_begins(bool overlaps) {
   certificate.holds = device.stream->detect;
   last_covered = {};
   atomic_sites.clear();
+  recent_site = {};
   if (!overlaps) {
     operations_of_words.clear();
     for (auto& recent : recent_operations) recent = {};

@@ -204,6 +204,16 @@ __global__ void transpose(const float* in, float* out) {
   out[8 * y + x] = tile[x][y];  // @transpose_tile
 }
 
+// The barriers of the reader's warp bring it to later epochs than the writer's, of another warp, and order nothing.
+template <bool Bug>
+__global__ void own_warp_only(int* out) {
+  SIMT_SHARED(s, int);
+  if (threadIdx.x == 0) s = 7;  // @own_warp_only
+  if (!Bug) __syncthreads();
+  for (int i = 0; i < 3; ++i) __syncwarp();
+  if (threadIdx.x == 40) out[0] = s;  // @own_warp_only
+}
+
 // One warp fills, another drains, and a flag in shared memory without fences says when.
 template <bool Bug>
 __global__ void warp_handoff(int* out) {
@@ -404,6 +414,8 @@ std::vector<trial> order_trials() {
       {"stencil_halo_ok", "", run_stencil<false>},
       {"transpose_tile", "race", run_transpose<true>},
       {"transpose_tile_ok", "", run_transpose<false>},
+      {"own_warp_only", "race", [](stream s) { return ints(s, own_warp_only<true>, 1, 64, 1, one); }},
+      {"own_warp_only_ok", "", [](stream s) { return ints(s, own_warp_only<false>, 1, 64, 1, [](int) { return 7; }); }},
       {"warp_handoff", "race", [](stream s) { return ints(s, warp_handoff<true>, 1, 64, 1, one); }},
       {"warp_handoff_ok", "", [](stream s) { return ints(s, warp_handoff<false>, 1, 64, 1, [](int) { return 9; }); }},
       {"barrier_after_exit", "race", [](stream s) { return ints(s, barrier_after_exit<true>, 1, 64, 1, one); }},
