@@ -311,10 +311,13 @@ std::string toolchain::compile(const compilation& c) const {
     }
     std::vector<std::string> rename = {objcopy_};
     if (!is_c_source(source)) rename.insert(rename.end(), {"--redefine-sym", "clock=simt_kernel_clock"});
-    if (c.flavour == "race")
+    if (c.flavour == "race") {
       for (const char* symbols : {"memcpy=__tsan_memcpy", "memset=__tsan_memset", "memmove=__tsan_memmove",
-                                  "malloc=simt_kernel_malloc", "_Znwm=simt_kernel_new", "_Znam=simt_kernel_new_array"})
+                                  "_Znwm=simt_kernel_new", "_Znam=simt_kernel_new_array"})
         rename.insert(rename.end(), {"--redefine-sym", symbols});
+      for (const char* name : {"malloc", "frexp", "frexpf", "modf", "modff", "remquo", "remquof"})
+        rename.insert(rename.end(), {"--redefine-sym", fmt::format("{0}=simt_kernel_{0}", name)});
+    }
     rename.push_back(objects.back());
     if (const command_result r = run_command(rename); r.status != 0) return r.output;
   }

@@ -1,6 +1,7 @@
 // The checks behind every instrumented access.
 #include "simt/emulated/detector.hpp"
 
+#include <cmath>
 #include <cstring>
 
 #include "simt/emulated/bank_counts.hpp"
@@ -529,4 +530,22 @@ void* __tsan_memset(void* to, int byte, size_t n) {
   if (n != 0) simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
   return std::memset(to, byte, n);
 }
+
+// What objcopy makes of functions of libm that write by a pointer.
+#define SIMT_WRITES(T, suffix)                                            \
+  T simt_kernel_frexp##suffix(T x, int* exponent) {                       \
+    simt::hook<simt::access_kind::write>(exponent, sizeof(int), SIMT_PC); \
+    return std::frexp(x, exponent);                                       \
+  }                                                                       \
+  T simt_kernel_modf##suffix(T x, T* whole) {                             \
+    simt::hook<simt::access_kind::write>(whole, sizeof(T), SIMT_PC);      \
+    return std::modf(x, whole);                                           \
+  }                                                                       \
+  T simt_kernel_remquo##suffix(T x, T y, int* quotient) {                 \
+    simt::hook<simt::access_kind::write>(quotient, sizeof(int), SIMT_PC); \
+    return std::remquo(x, y, quotient);                                   \
+  }
+SIMT_WRITES(double, )
+SIMT_WRITES(float, f)
+#undef SIMT_WRITES
 }
