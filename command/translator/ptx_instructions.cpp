@@ -1,8 +1,6 @@
 // PTX ISA 9.0, by kinds of instructions.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -19,7 +17,16 @@ std::string scope_of(const instruction& i) {
   return k_device_scope;
 }
 
-// Returns the name of a bulk reduction's simt::tensor_reduction; empty if it has none.
+// Returns the name of a reduction's simt::tensor_element; empty if it has none.
+std::string element_of(const instruction& i) {
+  static const std::map<std::string_view, const char*> elements = {
+      {"u32", "u32"}, {"b32", "u32"}, {"s32", "s32"}, {"u64", "u64"},   {"b64", "u64"},
+      {"s64", "s64"}, {"f16", "f16"}, {"f32", "f32"}, {"bf16", "bf16"}, {"f64", "f64"}};
+  const auto at = elements.find(i.opcode.back());
+  return at == elements.end() ? "" : at->second;
+}
+
+// Returns the name of a reduction's simt::tensor_reduction; empty if it has none.
 std::string reduction_of(const instruction& i) {
   static const std::map<std::string_view, const char*> names = {{"add", "add"},   {"min", "min"},    {"max", "max"},
                                                                 {"inc", "inc"},   {"dec", "dec"},    {"and", "bit_and"},
@@ -70,9 +77,11 @@ std::string ptx_translator::barriers(const instruction& i) {
     return fmt::format("ptx::block_arrive({}, {});", as("int", o[0]), as("unsigned", o[1]));
   if (const bool reduces = i.begins({"bar", "red"}) || i.begins({"barrier", "red"}) ||
                            i.begins({"bar", "cta", "red"}) || i.begins({"barrier", "cta", "red"});
-      reduces && o.size() == 3 && o[1] == "0") {
-    const char* const how = i.has("popc") ? "count" : i.has("and") ? "and" : "or";
-    const std::string result = fmt::format("::__syncthreads_{}({})", how, as("bool", o[2]));
+      reduces && (o.size() == 3 || o.size() == 4)) {
+    const char* const how = i.has("popc") ? "count" : i.has("and") ? "all" : "any";
+    const std::string result =
+        fmt::format("ptx::block_vote(::simt::emu::reduction::{}, {}, {}, {})", how, as("int", o[1]),
+                    o.size() == 4 ? as("unsigned", o[2]) : "0u", as("bool", o.back()));
     return store(o[0], i.has("popc") ? result : result + " != 0");
   }
   if (i.begins({"bar", "warp", "sync"}) && o.size() == 1) return fmt::format("::__syncwarp({});", as("unsigned", o[0]));
@@ -124,6 +133,7 @@ std::string ptx_translator::mbarrier(const instruction& i) {
   if (what == "arrive" && i.has("expect_tx") && o.size() == 3)
     return store(o[0], fmt::format("ptx::arrive_for_state({}, {}, {})", address(o[1], space_of(i)),
                                    as("unsigned", o[2]), order));
+  if (what == "pending_count" && o.size() == 2) return store(o[0], fmt::format("{} >> 1", as("uint64_t", o[1])));
   if (what == "arrive_drop" && !i.has("expect_tx") && o.size() == 2 && o[0] == "_")
     return fmt::format("{}.arrive_and_drop({});", barrier(o[1]), order);
   if ((what == "expect_tx" || what == "complete_tx") && o.size() == 2)
@@ -224,163 +234,12 @@ std::string ptx_translator::tensor_map_fields(const instruction& i) {
 // cp.reduce.async.bulk.global.shared::cta.bulk_group.OP.TYPE [to], [from], bytes
 std::string ptx_translator::bulk_reductions(const instruction& i) {
   const auto& o = i.operands;
-  static const std::map<std::string_view, const char*> elements = {
-      {"u32", "u32"}, {"b32", "u32"}, {"s32", "s32"}, {"u64", "u64"},   {"b64", "u64"},
-      {"s64", "s64"}, {"f16", "f16"}, {"f32", "f32"}, {"bf16", "bf16"}, {"f64", "f64"}};
-  const auto element = elements.find(i.opcode.back());
-  const std::string how = reduction_of(i);
+  const std::string element = element_of(i), how = reduction_of(i);
   if (!i.has("bulk_group") || !i.has("global") || !i.has("shared::cta") || o.size() < 3 || how.empty() ||
-      element == elements.end())
+      element.empty())
     return "";
   return fmt::format("::simt::bulk_reduce({}, {}, {}, ::simt::tensor_element::{}, ::simt::tensor_reduction::{});",
-                     address(o[0], k_generic), address(o[1], k_own), as("unsigned", o[2]), element->second, how);
-}
-
-std::string ptx_translator::tensor(const instruction& i) {
-  const auto& o = i.operands;
-  if (i.name() == "ldmatrix") {
-    const words to = o.size() == 2 ? vector(o[0]) : words{};
-    const size_t count = i.has("x4") ? 4 : i.has("x2") ? 2 : 1;
-    if (!i.has("m8n8") || !i.has("b16") || to.size() != count) return "";
-    std::string code = fmt::format("uint32_t simt_m[{0}]; ::simt::ldmatrix<{0}, {1}>(simt_m, {2});", count,
-                                   i.has("trans"), address(o[1], k_own));
-    for (size_t k = 0; k < count; ++k) code += " " + store(to[k], fmt::format("simt_m[{}]", k));
-    return code;
-  }
-  if (i.begins({"mma", "sync", "aligned"}) && o.size() == 4)
-    return i.has("s32") ? integer_mma(i) : i.has("f64") ? double_mma(i) : mma(i);
-  if (i.name() == "stmatrix" && o.size() == 2 && i.has("m8n8") && i.has("b16")) {
-    const words from = vector(o[1]);
-    if (from.size() != (i.has("x4") ? 4u : i.has("x2") ? 2u : 1u)) return "";
-    return fmt::format("const uint32_t simt_m[] = {}; ptx::store_matrices(ptx::window_place({}), simt_m, {});",
-                       array("uint32_t", o[1]), place(o[0]), i.has("trans"));
-  }
-  if (i.name() == "movmatrix" && o.size() == 2 && i.has("trans"))
-    return store(o[0], fmt::format("ptx::transposed_matrix({})", as("uint32_t", o[1])));
-  if (i.name() != "wgmma") return "";
-  if (i.has("fence")) return "::simt::wgmma_fence_registers();";
-  if (i.has("commit_group")) return "::simt::wgmma_commit();";
-  if (i.has("wait_group") && o.size() == 1) return fmt::format("::simt::wgmma_wait_groups({});", as("unsigned", o[0]));
-  return i.has("mma_async") ? wgmma(i) : "";
-}
-
-// mma.sync.aligned.m16n8kK.row.col.D.A.B.C of reals. If an instruction has half a step's products, the others are
-// zeros.
-std::string ptx_translator::mma(const instruction& i) {
-  const auto& o = i.operands;
-  const auto& p = i.opcode;
-  if (p.size() != 10 || p[4] != "row" || p[5] != "col" || p[6] != p[9]) return "";
-  const auto is_fp8 = [](const std::string& type) { return type == "e4m3" || type == "e5m2"; };
-  const bool of_8_bits = is_fp8(p[7]) && is_fp8(p[8]);
-  if (p[7] != p[8] && !of_8_bits) return "";
-  const bool of_16_bits = p[7] == "f16" || p[7] == "bf16", sums_f16 = p[6] == "f16";
-  if (sums_f16 ? p[7] != "f16" && !of_8_bits : p[6] != "f32" || (!of_16_bits && !of_8_bits && p[7] != "tf32"))
-    return "";
-  const int depth = of_8_bits ? 32 : of_16_bits ? 16 : 8;
-  const bool is_whole = p[3] == fmt::format("m16n8k{}", depth);
-  if (!is_whole && p[3] != fmt::format("m16n8k{}", depth / 2)) return "";
-  const words to = vector(o[0]);
-  const size_t a = is_whole ? 4 : 2, sums = sums_f16 ? 2 : 4;
-  if (to.size() != sums || vector(o[1]).size() != a || vector(o[2]).size() != a / 2 || vector(o[3]).size() != sums)
-    return "";
-  const char* const type = sums_f16 ? "uint32_t" : "float";
-  std::string code =
-      fmt::format("{0} simt_d[{1}]; const uint32_t simt_a[4] = {2}, simt_b[2] = {3}; const {0} simt_c[{1}] = {4}; ",
-                  type, sums, array("uint32_t", o[1]), array("uint32_t", o[2]), array(type, o[3]));
-  code += of_8_bits ? fmt::format(
-                          "ptx::products_of_fp8({{::simt::tensor_type::{}, ::simt::tensor_type::{}}}, "
-                          "::simt::tensor_sum::{}, simt_d, simt_a, simt_b, simt_c);",
-                          p[7], p[8], p[6])
-          : sums_f16 ? "ptx::products_of_f16(simt_d, simt_a, simt_b, simt_c);"
-                     : fmt::format("::simt::mma<16, 8, {0}, ::simt::{1}, ::simt::{1}>(simt_d, simt_a, simt_b, simt_c);",
-                                   depth, p[7]);
-  for (size_t k = 0; k < sums; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
-  return code;
-}
-
-// mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64, and m16n8kK.
-std::string ptx_translator::double_mma(const instruction& i) {
-  const auto& o = i.operands;
-  const size_t rows = i.opcode[3].starts_with("m16n8k") ? 2 : 1, steps = vector(o[2]).size();
-  if (i.opcode[3] != fmt::format("m{}n8k{}", 8 * rows, 4 * steps) || vector(o[0]).size() != 2 * rows ||
-      vector(o[1]).size() != rows * steps || vector(o[3]).size() != 2 * rows)
-    return "";
-  std::string code = fmt::format(
-      "double simt_d[{0}]; const double simt_a[] = {1}, simt_b[] = {2}, simt_c[] = {3}; "
-      "ptx::products_of_f64<{4}, {5}>(simt_d, simt_a, simt_b, simt_c);",
-      2 * rows, array("double", o[1]), array("double", o[2]), array("double", o[3]), rows, steps);
-  for (size_t k = 0; k < 2 * rows; ++k) code += " " + store(vector(o[0])[k], fmt::format("simt_d[{}]", k));
-  return code;
-}
-
-// mma.sync.aligned.m16n8kK.row.col[.satfinite].s32.A.B.s32 of bytes, of 4 bits, and of bits (.xor.popc, .and.popc).
-std::string ptx_translator::integer_mma(const instruction& i) {
-  const auto& o = i.operands;
-  const auto& p = i.opcode;
-  const size_t types = i.has("satfinite") ? 7 : 6;
-  if (p.size() < types + 4 || p[types] != "s32" || p[types + 3] != "s32") return "";
-  const std::string &left = p[types + 1], &right = p[types + 2];
-  const auto is_of = [&](const char* bits) {
-    return left.substr(1) == bits && right.substr(1) == bits && left[0] != 'b' && right[0] != 'b';
-  };
-  const bool of_bits = left == "b1" && right == "b1" && i.has("popc");
-  const int bits = is_of("8") ? 8 : is_of("4") ? 4 : of_bits ? 1 : 0;
-  if (bits == 0 || p.size() != types + (of_bits ? 6 : 4)) return "";
-  const auto sign = [](const std::string& t) { return t[0] == 's' ? "int32_t" : "uint32_t"; };
-  const std::string dot = of_bits ? i.has("xor") ? "ones_of_xor" : "ones_of_and"
-                                  : fmt::format("dot_of_{}<{}, {}>", 32 / bits, sign(left), sign(right));
-  const size_t a = p[3] == fmt::format("m16n8k{}", 256 / bits)   ? 4
-                   : p[3] == fmt::format("m16n8k{}", 128 / bits) ? 2
-                                                                 : 0;
-  const words to = vector(o[0]);
-  if (a == 0 || to.size() != 4 || vector(o[1]).size() != a || vector(o[2]).size() != a / 2 || vector(o[3]).size() != 4)
-    return "";
-  std::string code = fmt::format(
-      "int32_t simt_d[4]; const uint32_t simt_a[4] = {}, simt_b[2] = {}; const int32_t simt_c[4] = {}; "
-      "ptx::products_of_integers<ptx::{}>(simt_d, simt_a, simt_b, simt_c, {});",
-      array("uint32_t", o[1]), array("uint32_t", o[2]), array("int32_t", o[3]), dot, types == 7);
-  for (size_t k = 0; k < 4; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
-  return code;
-}
-
-// wgmma.mma_async.sync.aligned.m64nNkK.D.A.B d, a, b, scale-d; for reals imm-scale-a, imm-scale-b, and for 16 bits also
-// the transpositions of operands in shared memory; for integers .satfinite before or after the types.
-std::string ptx_translator::wgmma(const instruction& i) {
-  const auto& o = i.operands;
-  words p = i.opcode;
-  const bool saturates = i.has("satfinite");
-  if (saturates) p.erase(std::find(p.begin(), p.end(), "satfinite"));
-  if (p.size() != 8 || o.size() < 4) return "";
-  const std::string &sum = p[5], &left = p[6], &right = p[7];
-  const bool halves = left == "f16" || left == "bf16", integers = left == "s8" || left == "u8";
-  const bool bytes = left == "e4m3" || left == "e5m2";
-  const bool right_fits = integers ? right == "s8" || right == "u8" : bytes ? right == "e4m3" || right == "e5m2" : true;
-  if (!(integers || bytes || left == "tf32" || halves) || !right_fits || (!integers && !bytes && left != right))
-    return "";
-  const bool sums_f16 = sum == "f16";
-  if (integers ? sum != "s32" : saturates || (sum != "f32" && !(sums_f16 && (bytes || left == "f16")))) return "";
-  int n = 0, k = 0;
-  if (std::sscanf(p[4].c_str(), "m64n%dk%d", &n, &k) != 2 || k != (halves ? 16 : left == "tf32" ? 8 : 32)) return "";
-  const words d = vector(o[0]), a = vector(o[1]);
-  const bool in_registers = o[1][0] == '{';
-  const size_t scales = integers ? 4 : 6, turns = !halves ? 0 : in_registers ? 1 : 2;
-  if (d.size() != static_cast<size_t>(sums_f16 ? n / 4 : n / 2) || (in_registers && a.size() != 4) ||
-      o.size() != scales + turns)
-    return "";
-  words places;
-  for (const std::string& one : d) places.push_back("&" + value(one));
-  const auto major = [&](bool given, size_t at) {
-    return given ? fmt::format("ptx::major_of({})", as("int", o[at])) : "::simt::major::k";
-  };
-  const auto negates = [&](size_t at) { return integers ? "false" : fmt::format("{} < 0", as("int", o[at])); };
-  return fmt::format(
-      "void* const simt_d[] = {{{}}}; {}ptx::products({{{{::simt::tensor_type::{}, ::simt::tensor_type::{}}}, {}, {}, "
-      "{}, ::simt::tensor_sum::{}, {}, {}}}, simt_d, {}, {}, {}, {});",
-      fmt::join(places, ", "),
-      in_registers ? fmt::format("const uint32_t simt_a[4] = {}; ", array("uint32_t", o[1])) : "", left, right, n,
-      major(turns == 2, 6), major(turns > 0, 5 + turns), saturates ? "saturated_s32" : sum, negates(4), negates(5),
-      in_registers ? "simt_a" : "nullptr", in_registers ? "0" : as("uint64_t", o[1]), as("uint64_t", o[2]),
-      as("bool", o[3]));
+                     address(o[0], k_generic), address(o[1], k_own), as("unsigned", o[2]), element, how);
 }
 
 std::string ptx_translator::memory(const instruction& i) {
@@ -408,6 +267,15 @@ std::string ptx_translator::memory(const instruction& i) {
       code += fmt::format(" ::simt::store_remote(&ptx::barrier_at({}), simt_p + {}, simt_v[{}]);",
                           address(o[2], k_cluster), k, k);
     return code;
+  }
+  if (i.begins({"red", "async"}) && o.size() == 3 && i.has("mbarrier::complete_tx::bytes")) {
+    const std::string element = element_of(i), how = reduction_of(i);
+    return element.empty() || how.empty()
+               ? ""
+               : fmt::format(
+                     "::simt::async_reduce(&ptx::barrier_at({}), {}, {}, ::simt::tensor_element::{}, "
+                     "::simt::tensor_reduction::{});",
+                     address(o[2], k_cluster), address(o[0], k_cluster), as("uint64_t", o[1]), element, how);
   }
   if (i.begins({"mapa", "u64"}) && o.size() == 3)
     return store(o[0],

@@ -1,5 +1,5 @@
-// The translator behind ptx.hpp: ptx.cpp splits the text; ptx_instructions.cpp and ptx_arithmetic.cpp translate the
-// instructions.
+// The translator behind ptx.hpp: ptx.cpp splits the text; ptx_instructions.cpp, ptx_matrices.cpp and ptx_arithmetic.cpp
+// translate the instructions.
 #pragma once
 
 #include <algorithm>
@@ -121,6 +121,7 @@ class ptx_translator {
   std::string mma(const instruction& i);
   std::string double_mma(const instruction& i);
   std::string integer_mma(const instruction& i);
+  std::string sparse_mma(const instruction& i);
   std::string wgmma(const instruction& i);
   std::string memory(const instruction& i);
   std::string ordered_access(const instruction& i, const std::string& values, const std::string& place);

@@ -64,6 +64,8 @@ void land(const flight& f) {
       load_tile(*f.tile, f.destination);
     else if (f.source != nullptr)
       std::memcpy(f.destination, f.source, f.bytes);
+    else if (f.reduction != tensor_reduction::none)
+      reduce_elements(f.element, f.reduction, f.destination, reinterpret_cast<const char*>(&f.bits), f.bytes);
     else
       std::memcpy(f.destination, &f.bits, f.bytes);
   }
@@ -341,9 +343,10 @@ bool mbarrier::try_wait(unsigned parity, barrier_order order, call_site site) {
   return try_phase(this, parity, order, site, SIMT_PC);
 }
 
-unsigned mbarrier::parity(call_site site) {
+uint64_t mbarrier::state(call_site site) {
   hb_choice(choice::barrier_poll, SIMT_PC);
-  return use(this, site, SIMT_PC).phase & 1;
+  const phase_state& s = use(this, site, SIMT_PC);
+  return (s.phase & 1) | uint64_t{s.pending} << 1;
 }
 
 unsigned arrival_parity(const mbarrier* m, const call_site& site) {
@@ -383,20 +386,35 @@ void bulk_prefetch(const void* source, unsigned bytes, call_site site) {
   }
 }
 
-void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, const call_site& site) {
+static void begin_remote(const mbarrier* barrier, const void* p, unsigned bytes, const call_site& site) {
   current->site = site;
   access_point();
   phase_of(barrier);
   need_alignment(p, bytes, "destination");
-  if (owner_of(p) == nullptr || owner_of(p) != owner_of(barrier)) {
-    fail("out_of_bounds", [&] {
-      return describe(*current) +
-             " stores to an address that is not in the shared memory of the mbarrier's block, at " + describe(site);
-    });
-  }
+  if (owner_of(p) != nullptr && owner_of(p) == owner_of(barrier)) return;
+  fail("out_of_bounds", [&] {
+    return describe(*current) + " stores to an address that is not in the shared memory of the mbarrier's block, at " +
+           describe(site);
+  });
+}
+
+void async_store(mbarrier* barrier, void* p, uint64_t bits, unsigned bytes, const call_site& site) {
+  begin_remote(barrier, p, bytes, site);
   const uint32_t id = hb_flight_starts(*current, p, nullptr, bytes, SIMT_PC);
   hb_flight_counts(id, barrier, sizeof(mbarrier), SIMT_PC);
   start_flight({static_cast<char*>(p), nullptr, bits, bytes, barrier, id});
+}
+
+void async_reduce(mbarrier* barrier, void* p, uint64_t bits, tensor_element type, tensor_reduction how,
+                  call_site site) {
+  const unsigned bytes = bytes_of(type);
+  const void* const pc = SIMT_PC;
+  begin_remote(barrier, p, bytes, site);
+  const uint32_t id = hb_name_agent(*current, agent_kind::copy);
+  hb_flight_counts(id, p, bytes, pc);
+  hb_bulk_reduces(p, bytes, type, how, pc);
+  hb_flight_counts(id, barrier, sizeof(mbarrier), pc);
+  start_flight({static_cast<char*>(p), nullptr, bits, bytes, barrier, id, {}, 0, how, type});
 }
 
 void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,

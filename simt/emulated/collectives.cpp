@@ -134,7 +134,7 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
   const warp_op op = leader.op;
   for (uint32_t m = present; m; m &= m - 1) {
     const thread& t = lanes[__builtin_ctz(m)];
-    const bool of_matrices = op == warp_op::mma || op == warp_op::ldmatrix;
+    const bool of_matrices = op >= warp_op::mma && op <= warp_op::exchange;
     if (t.op != op || t.width != leader.width || (of_matrices && t.argument != leader.argument))
       report_different(t, leader);
   }
@@ -143,7 +143,7 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
     common = ballot(lanes, present);
   else if (op == warp_op::match_all)
     common = matching(lanes, present, leader.value) == present ? present : 0;
-  else if (op == warp_op::mma || op == warp_op::ldmatrix)
+  else if (op >= warp_op::mma && op <= warp_op::exchange)
     complete_matrix_op(lanes, present);
   else if (op >= warp_op::reduce_add)
     common = reduced(op, lanes, present);

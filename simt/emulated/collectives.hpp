@@ -22,6 +22,7 @@ enum class warp_op : uint8_t {
   match_all,
   mma,
   ldmatrix,
+  exchange,
   reduce_add,
   reduce_min_signed,
   reduce_max_signed,

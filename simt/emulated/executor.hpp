@@ -109,12 +109,16 @@ struct warpgroup_state {
   warpgroup_state(warpgroup_state&&) noexcept;
 };
 
+struct barrier_votes {
+  unsigned voters = 0, ones = 0;
+};
 struct named_barrier_state {
   unsigned expected = 0, arrived = 0;  // threads, counted by whole warps
   unsigned threads = 0;                // that have come, whether or not their warps have arrived
   uint64_t phase = 0;
   // By warp: its lanes that have come before the warp arrived, and those of them that will not wait for the phase.
   std::array<uint32_t, 32> come{}, leaving{};
+  barrier_votes votes, last_votes;  // of the phase being gathered, and of the last one
   call_site site;
   phase_clock known;
 };

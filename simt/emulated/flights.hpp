@@ -30,9 +30,11 @@ struct flight {
   uint64_t bits;
   unsigned bytes;
   mbarrier* barrier;
-  uint32_t id;                                   // race flavour: the name under which it accesses memory
-  local_shared_ptr<const tensor_tile> tile = {};  // nullptr: neighbouring bytes
-  uint64_t phase = 0;                            // of the barrier when the copy was started
+  uint32_t id;                                          // race flavour: the name under which it accesses memory
+  local_shared_ptr<const tensor_tile> tile = {};        // nullptr: neighbouring bytes
+  uint64_t phase = 0;                                   // of the barrier when the copy was started
+  tensor_reduction reduction = tensor_reduction::none;  // of `bits`, an element of the type
+  tensor_element element = tensor_element::u32;
 };
 void start_flight(flight f);
 void start_store(pending_store s);

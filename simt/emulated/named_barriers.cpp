@@ -16,13 +16,19 @@ bool is_complete(const named_barrier_state& n, const block_state& b) {
   return n.expected == 0 ? n.threads == b.alive : n.arrived >= n.expected;
 }
 
+void give_votes(thread& t, const barrier_votes& votes) { t.result = votes.ones | uint64_t{votes.voters} << 32; }
+
 void wake(thread& t, const named_barrier_state& n) {
-  if (t.state == thread_state::at_named_barrier && t.waits_for == &n) make_runnable(t);
+  if (t.state != thread_state::at_named_barrier || t.waits_for != &n) return;
+  give_votes(t, n.last_votes);
+  make_runnable(t);
 }
 
 void complete(named_barrier_state& n, block_state& b) {
   n.arrived = n.threads = 0;
   ++n.phase;
+  n.last_votes = std::exchange(n.votes, {});
+  give_votes(*current, n.last_votes);
   if (device.counting != nullptr) ++device.counting->barriers;
   hb_phase_completes(n.known);
   for (uint32_t w = 0; w < device.warps; ++w) n.threads += static_cast<unsigned>(__builtin_popcount(n.come[w]));
@@ -99,6 +105,16 @@ void named_barrier_arrive(int id, unsigned count, const call_site& site) {
 void named_barrier_sync(int id, unsigned count, const call_site& site) {
   named_barrier_state& n = come(id, count, false, site);
   hb_phase_passes(n.known, *current, &n, {});
+}
+
+uint64_t named_barrier_vote(int id, unsigned count, bool vote, const call_site& site) {
+  block_state& b = *current->home;
+  if (b.named_barriers.empty()) b.named_barriers.resize(k_named_barriers);
+  barrier_votes& votes = b.named_barriers[static_cast<size_t>(id)].votes;
+  ++votes.voters;
+  votes.ones += vote;
+  named_barrier_sync(id, count, site);
+  return current->result;
 }
 
 void named_barriers_lose_thread(const thread& t) {

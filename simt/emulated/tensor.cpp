@@ -15,6 +15,10 @@ struct mma_call {
   const float* c;
   float* d;
 };
+struct exchange_call {
+  const uint32_t* words;
+  uint32_t* all;
+};
 struct ldmatrix_call {
   uint16_t row[8];
   uint32_t* d;
@@ -65,6 +69,15 @@ void complete_ldmatrix(const thread* lanes, unsigned count, bool transposed) {
   }
 }
 
+void complete_exchange(const thread* lanes, unsigned count) {
+  uint32_t* const first = reinterpret_cast<const exchange_call*>(lanes[0].value)->all;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    std::memcpy(first + lane * count, reinterpret_cast<const exchange_call*>(lanes[lane].value)->words,
+                count * sizeof(uint32_t));
+  for (unsigned lane = 1; lane < 32; ++lane)
+    std::memcpy(reinterpret_cast<const exchange_call*>(lanes[lane].value)->all, first, 32 * count * sizeof(uint32_t));
+}
+
 }  // namespace
 
 void complete_matrix_op(thread* lanes, uint32_t present) {
@@ -75,18 +88,27 @@ void complete_matrix_op(thread* lanes, uint32_t present) {
              " without the whole warp";
     });
   }
-  if (leader.op == warp_op::mma)
+  if (leader.op == warp_op::exchange)
+    complete_exchange(lanes, leader.argument);
+  else if (leader.op == warp_op::mma)
     complete_mma(lanes, static_cast<tensor_type>(leader.argument & 0xff),
                  static_cast<tensor_sum>(leader.argument >> 8));
   else
     complete_ldmatrix(lanes, leader.argument >> 1, (leader.argument & 1) != 0);
 }
 
+tensor_rules tensor_machine() { return device.rules; }
+
 void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site,
               tensor_sum sum) {
   const mma_call call = {a, b, c, d};
   const unsigned argument = static_cast<unsigned>(type) | static_cast<unsigned>(sum) << 8;
   warp_collective(warp_op::mma, ~0u, reinterpret_cast<uint64_t>(&call), argument, 32, site);
+}
+
+void warp_exchange(const uint32_t* words, unsigned count, uint32_t* all, const call_site& site) {
+  const exchange_call call = {words, all};
+  warp_collective(warp_op::exchange, ~0u, reinterpret_cast<uint64_t>(&call), count, 32, site);
 }
 
 void warp_ldmatrix(int count, bool transposed, const void* row, uint32_t* d, const call_site& site) {

@@ -38,6 +38,7 @@ SIMT_INLINE uint32_t pack(T low, T high) {
   return low.bits | static_cast<uint32_t>(high.bits) << 16;
 }
 
+tensor_rules tensor_machine();  // of the launch's device
 void warp_mma(tensor_type type, const uint32_t* a, const uint32_t* b, const float* c, float* d, const call_site& site,
               tensor_sum sum = tensor_sum::f32);
 template <int M, int N, int K, class TA, class TB>
@@ -46,6 +47,9 @@ SIMT_INLINE void mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[
   static_assert(M == 16 && N == 8 && K == (detail::is_16_bit<TA> ? 16 : 8), "m16n8k16 of f16 or bf16, m16n8k8 of tf32");
   warp_mma(detail::tensor_type_of<TA>(), a, b, c, d, site);
 }
+
+// Gives each lane the `count` words of all: of lane L from all[L * count] on.
+void warp_exchange(const uint32_t* words, unsigned count, uint32_t* all, const call_site& site);
 
 void warp_ldmatrix(int count, bool transposed, const void* row, uint32_t* d, const call_site& site);
 template <int Count, bool Transposed = false>
@@ -87,11 +91,14 @@ struct wgmma_shape {
   major a, b;
   tensor_sum sum = tensor_sum::f32;
   bool negates_a = false, negates_b = false;  // reals
+  // A has two of each four elements in a row, of tf32 one of two; the lanes that the selector picks say which.
+  bool is_sparse = false;
+  unsigned selector = 0;
   // Registers of a thread that hold its accumulators: two of f16 in one.
   size_t registers() const { return static_cast<size_t>(sum == tensor_sum::f16 ? n / 4 : n / 2); }
 };
 void issue_wgmma(const wgmma_shape& shape, void* d, const uint32_t* a_registers, matrix_descriptor a,
-                 matrix_descriptor b, bool accumulate, const call_site& site);
+                 matrix_descriptor b, bool accumulate, const call_site& site, uint32_t metadata = 0);
 
 template <int N, class T, major MajorA = major::k, major MajorB = major::k>
 SIMT_INLINE void wgmma(float (&d)[N / 2], matrix_descriptor a, matrix_descriptor b, bool accumulate = true, SIMT_SITE) {
@@ -115,6 +122,8 @@ SIMT_INLINE void fence_proxy_async() {
 void fence_mbarrier_init();
 
 void named_barrier_sync(int id, unsigned count, const call_site& site);
+// The same, and how many threads of the phase voted with 1; in the upper 32 bits, how many voted.
+uint64_t named_barrier_vote(int id, unsigned count, bool vote, const call_site& site);
 void named_barrier_arrive(int id, unsigned count, const call_site& site);
 template <int Id>
 struct named_barrier {
@@ -143,6 +152,8 @@ SIMT_INLINE void bulk_store_wait_read() {
   wait_for_bulk_stores(Groups, true);
 }
 void bulk_copy_remote(void* destination, const void* source, unsigned bytes, mbarrier* barrier, SIMT_SITE);
+// red.async: an element is reduced in the shared memory of the mbarrier's block, and its bytes complete there.
+void async_reduce(mbarrier* barrier, void* p, uint64_t bits, tensor_element type, tensor_reduction how, SIMT_SITE);
 void bulk_copy_multicast(void* destination, const void* source, unsigned bytes, mbarrier* barrier, uint16_t ranks,
                          SIMT_SITE);
 // Bulk copies of a box of a tensor, or of its pixels (cp.async.bulk.tensor).

@@ -30,6 +30,7 @@ struct warpgroup_product {
   bool is_new_sum;
   uint32_t arrived = 0;
   own_vector<uint32_t> a_registers;  // 4 of each thread
+  own_vector<uint32_t> metadata;     // of a sparse product, a word of each thread
 };
 
 struct thread_products {
@@ -99,14 +100,16 @@ struct operand {
   swizzle pattern;
   bool is_k_major;
   uint32_t element;  // bytes
+  uint32_t steps;    // of 32 bytes along K
 
-  operand(matrix_descriptor d, major m, tensor_type type)
+  operand(matrix_descriptor d, major m, tensor_type type, uint32_t steps_of_k = 1)
       : base(static_cast<uint32_t>(d.bits & 0x3fff) << 4),
         leading(static_cast<uint32_t>(d.bits >> 16 & 0x3fff) << 4),
         stride(static_cast<uint32_t>(d.bits >> 32 & 0x3fff) << 4),
         pattern(static_cast<swizzle>(d.bits >> 62)),
         is_k_major(m == major::k),
-        element(static_cast<uint32_t>(tensor_bytes(type))) {}
+        element(static_cast<uint32_t>(tensor_bytes(type))),
+        steps(steps_of_k) {}
 
   // The shared address of 16 bytes. K-major: piece `inner` of row `outer`. MN-major: elements 8 outer to 8 outer + 7 of
   // M or N, at `inner` of K.
@@ -127,10 +130,10 @@ struct operand {
   void pieces(uint32_t begin, uint32_t end, const Visit& visit) const {
     if (is_k_major)
       for (uint32_t outer = begin; outer < end; ++outer)
-        for (uint32_t inner = 0; inner < 2; ++inner) visit(outer, inner);
+        for (uint32_t inner = 0; inner < 2 * steps; ++inner) visit(outer, inner);
     else
       for (uint32_t outer = begin / 8; outer < end / 8; ++outer)
-        for (uint32_t inner = 0; inner < 16; ++inner) visit(outer, inner);
+        for (uint32_t inner = 0; inner < 16 * steps; ++inner) visit(outer, inner);
   }
 
   void load(const block_state& b, uint32_t rows, uint32_t depth, uint32_t* elements) const {
@@ -185,29 +188,58 @@ void negate(uint32_t* elements, uint32_t count, tensor_type type) {
   for (uint32_t i = 0; i < count; ++i) elements[i] ^= 1u << (8 * tensor_bytes(type) - 1);
 }
 
+uint32_t steps_of_b(const wgmma_shape& s) { return s.is_sparse ? 2 : 1; }
+
+// Where element `at` of a sparse row is in the whole row (PTX ISA, "Sparse matrix storage").
+uint32_t place_in_row(const warpgroup_product& p, uint32_t row, uint32_t at) {
+  const uint32_t lane = row / 16 * k_lanes + row % 8 * 4, upper = row % 16 / 8;
+  const uint32_t bytes = static_cast<uint32_t>(tensor_bytes(p.shape.types.a)), chunk = bytes == 4 ? at : at / 2;
+  const uint32_t from = bytes == 1 ? chunk / 8 * 2 + upper : 2 * p.shape.selector + chunk / 4;
+  const uint32_t places = p.metadata[lane + from] >> (bytes == 1 ? chunk % 8 * 4 : 16 * upper + chunk % 4 * 4);
+  return bytes == 4 ? 2 * chunk + (places >> 1 & 1) : 4 * chunk + (places >> at % 2 * 2 & 3);
+}
+
+// The elements of B that meet those of a sparse row.
+void gather_columns(const warpgroup_product& p, uint32_t row, uint32_t depth, const uint32_t* columns, uint32_t* to) {
+  for (uint32_t k = 0; k < depth; ++k) {
+    const uint32_t place = place_in_row(p, row, k);
+    for (uint32_t col = 0; col < static_cast<uint32_t>(p.shape.n); ++col)
+      to[col * depth + k] = columns[col * 2 * depth + place];
+  }
+}
+
 void compute(const block_state& b, const warpgroup_product& p) {
   const wgmma_shape& s = p.shape;
   const auto depth = static_cast<uint32_t>(tensor_depth(s.types.a));
   const auto n = static_cast<uint32_t>(s.n);
   uint32_t a[64 * 32];
-  static uint32_t columns[256 * 32];
+  static uint32_t columns[256 * 64], met[256 * 32];
   if (p.has_a_registers)
     gather_registers(p, depth, a);
   else
     operand(p.a, s.a, s.types.a).load(b, 64, depth, a);
-  operand(p.b, s.b, s.types.b).load(b, n, depth, columns);
+  operand(p.b, s.b, s.types.b, steps_of_b(s)).load(b, n, depth * steps_of_b(s), columns);
   if (s.negates_a) negate(a, 64 * depth, s.types.a);
-  if (s.negates_b) negate(columns, n * depth, s.types.b);
+  if (s.negates_b) negate(columns, n * depth * steps_of_b(s), s.types.b);
   if (is_integer(s.types.a)) {
     int32_t* const sum = p.sum->integers.data();
     if (!p.accumulate) std::fill(p.sum->integers.begin(), p.sum->integers.end(), 0);
-    tensor_step(s.types, 64, s.n, a, columns, sum, sum, s.sum == tensor_sum::saturated_s32);
+    const bool saturates = s.sum == tensor_sum::saturated_s32;
+    if (!s.is_sparse) return tensor_step(s.types, 64, s.n, a, columns, sum, sum, saturates);
+    for (uint32_t row = 0; row < 64; ++row) {
+      gather_columns(p, row, depth, columns, met);
+      tensor_step(s.types, 1, s.n, a + row * depth, met, sum + row * n, sum + row * n, saturates);
+    }
     return;
   }
   float* const sum = p.sum->reals.data();
   if (!p.accumulate) std::fill(p.sum->reals.begin(), p.sum->reals.end(), 0.0f);
   const tensor_rules rules = tensor_bytes(s.types.a) == 1 ? k_rules_of_8_bits : device.rules;
-  tensor_step(s.types, rules, 64, s.n, a, columns, sum, sum, s.sum);
+  if (!s.is_sparse) return tensor_step(s.types, rules, 64, s.n, a, columns, sum, sum, s.sum);
+  for (uint32_t row = 0; row < 64; ++row) {
+    gather_columns(p, row, depth, columns, met);
+    tensor_step(s.types, rules, 1, s.n, a + row * depth, met, sum + row * n, sum + row * n, s.sum);
+  }
 }
 
 // Computes the oldest products, up to number `end` (not with it), which all have brought.
@@ -234,9 +266,10 @@ uint64_t complete_end(const warpgroup_state& w) {
 bool is_same(const warpgroup_product& p, const wgmma_shape& s, bool has_a_registers, matrix_descriptor a,
              matrix_descriptor b, bool accumulate, const call_site& site) {
   return p.shape.types == s.types && p.shape.n == s.n && p.shape.a == s.a && p.shape.b == s.b && p.shape.sum == s.sum &&
-         p.shape.negates_a == s.negates_a && p.shape.negates_b == s.negates_b && p.a.bits == a.bits &&
-         p.b.bits == b.bits && p.accumulate == accumulate && p.has_a_registers == has_a_registers &&
-         p.site.line == site.line && __builtin_strcmp(p.site.file, site.file) == 0;
+         p.shape.negates_a == s.negates_a && p.shape.negates_b == s.negates_b && p.shape.is_sparse == s.is_sparse &&
+         p.shape.selector == s.selector && p.a.bits == a.bits && p.b.bits == b.bits && p.accumulate == accumulate &&
+         p.has_a_registers == has_a_registers && p.site.line == site.line &&
+         __builtin_strcmp(p.site.file, site.file) == 0;
 }
 
 [[noreturn]] void report_different(const thread& t, const char* what, const call_site& other) {
@@ -289,7 +322,7 @@ void check_written(const thread& t, const uint32_t* d, size_t count) {
 warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_descriptor a, matrix_descriptor b,
                         bool accumulate, const call_site& site, local_shared_ptr<product_sum> sum) {
   const bool is_new = sum == nullptr;
-  warpgroup_product p = {shape, a, b, accumulate, has_a_registers, site, std::move(sum), is_new, 0, {}};
+  warpgroup_product p = {shape, a, b, accumulate, has_a_registers, site, std::move(sum), is_new, 0, {}, {}};
   if (p.is_new_sum) {
     p.sum = make_local_shared<product_sum>();
     p.sum->n = shape.n;
@@ -300,6 +333,7 @@ warpgroup_product begun(const wgmma_shape& shape, bool has_a_registers, matrix_d
       p.sum->reals.resize(static_cast<size_t>(64 * shape.n));
   }
   if (has_a_registers) p.a_registers.resize(4 * k_group);
+  if (shape.is_sparse) p.metadata.resize(k_group);
   return p;
 }
 
@@ -378,7 +412,7 @@ void wgmma_wait_groups(unsigned groups) {
 void end_fragment(const uint32_t* a) { fragment_gone(*current, a); }
 
 void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a_registers, matrix_descriptor a,
-                 matrix_descriptor b, bool accumulate, const call_site& site) {
+                 matrix_descriptor b, bool accumulate, const call_site& site, uint32_t metadata) {
   thread& self = *current;
   self.site = site;
   check_stack(self);
@@ -414,6 +448,7 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
     pending = std::prev(mine.in_flight.end());
   }
   pending->group = mine.open_group;
+  if (shape.is_sparse) p.metadata[in_group] = metadata;
   if (a_registers != nullptr) {
     std::memcpy(&p.a_registers[4 * in_group], a_registers, 4 * sizeof(uint32_t));
     fragment_taken(self, a_registers, mine.open_group, SIMT_PC);
@@ -424,8 +459,8 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
     const uint32_t rows = 16 * (self.warp % 4);
     if (a_registers == nullptr)
       read_operand(self, operand(a, shape.a, shape.types.a), rows, rows + 16, agent, mine.open_group, SIMT_PC);
-    read_operand(self, operand(b, shape.b, shape.types.b), 0, static_cast<uint32_t>(shape.n), agent, mine.open_group,
-                 SIMT_PC);
+    read_operand(self, operand(b, shape.b, shape.types.b, steps_of_b(shape)), 0, static_cast<uint32_t>(shape.n), agent,
+                 mine.open_group, SIMT_PC);
   }
   if (++p.arrived < k_group) return;
   for (uint32_t i = group * k_group; i < (group + 1) * k_group; ++i)

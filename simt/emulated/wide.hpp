@@ -88,8 +88,9 @@ class mbarrier {
   void expect(int64_t bytes, SIMT_SITE);
   // Arrives when the caller's copies by cp_async so far are complete. `counts`: the arrival is one of those expected.
   void arrive_when_copied(bool counts, SIMT_SITE);
-  // Returns the parity of the phase that is not complete. Orders nothing.
-  unsigned parity(SIMT_SITE);
+  // Returns the parity of the phase that is not complete and, above this bit, the arrivals that it waits for. Orders
+  // nothing.
+  uint64_t state(SIMT_SITE);
 
  private:
   void initialise(unsigned count, bool is_visible, const call_site& site, const void* pc);

@@ -128,32 +128,39 @@ inline unsigned sm() {
 }
 inline unsigned warps() { return (threads_of_block() + 31) / 32; }
 // Without a count, or with the whole block's, barrier 0 is the one of __syncthreads.
+inline bool is_of_block(int id, unsigned count) { return id == 0 && (count == 0 || count == threads_of_block()); }
 inline void block_barrier(int id, unsigned count, SIMT_SITE) {
-  if (id == 0 && (count == 0 || count == threads_of_block()))
+  if (is_of_block(id, count))
     block_barrier(0, reduction::none, site);
   else
     named_barrier_sync(id & 15, count, site);
+}
+inline int block_vote(reduction how, int id, unsigned count, bool vote, SIMT_SITE) {
+  if (is_of_block(id, count)) return block_barrier(vote, how, site);
+  const uint64_t votes = named_barrier_vote(id & 15, count, vote, site);
+  const auto ones = static_cast<int>(votes & 0xffffffff), voters = static_cast<int>(votes >> 32);
+  return how == reduction::count ? ones : how == reduction::all ? ones == voters : ones != 0;
 }
 inline void block_arrive(int id, unsigned count, SIMT_SITE) { named_barrier_arrive(id & 15, count, site); }
 inline void arrive(char* p, unsigned count, barrier_order order, SIMT_SITE) {
   for (unsigned i = 0; i < count; ++i) barrier_at(p).arrive(0, order, site);
 }
-// The state of the phase before the arrival; its lowest bit is the parity to wait for.
+// The state of the phase before the arrival; its lowest bit is the parity to wait for, the others count arrivals.
 inline uint64_t arrive_for_state(char* p, unsigned bytes, barrier_order order, SIMT_SITE) {
-  const uint64_t parity = barrier_at(p).parity(site);
+  const uint64_t state = barrier_at(p).state(site);
   barrier_at(p).arrive(bytes, order, site);
-  return parity;
+  return state;
 }
 
 inline uint64_t arrive_often_for_state(char* p, unsigned count, barrier_order order, SIMT_SITE) {
-  const uint64_t parity = barrier_at(p).parity(site);
+  const uint64_t state = barrier_at(p).state(site);
   arrive(p, count, order, site);
-  return parity;
+  return state;
 }
 inline uint64_t drop_for_state(char* p, barrier_order order, SIMT_SITE) {
-  const uint64_t parity = barrier_at(p).parity(site);
+  const uint64_t state = barrier_at(p).state(site);
   barrier_at(p).arrive_and_drop(order, site);
-  return parity;
+  return state;
 }
 
 // ---- tensor cores
@@ -163,38 +170,70 @@ inline major major_of(int transposed) { return transposed != 0 ? major::mn : maj
 // array are: their places distinguish their registers.
 template <size_t N>
 SIMT_INLINE void products(const wgmma_shape& shape, void* const (&d)[N], const uint32_t* a_registers, uint64_t a,
-                          uint64_t b, bool accumulate, SIMT_SITE) {
+                          uint64_t b, bool accumulate, uint32_t metadata, SIMT_SITE) {
   for (size_t i = 1; i < N; ++i)
     if (d[i] != static_cast<uint32_t*>(d[0]) + i)
       misuse("wgmma", site, "its accumulators are not the elements of one array, in order");
-  issue_wgmma(shape, d[0], a_registers, {a}, {b}, accumulate, site);
+  if (shape.is_sparse && !is_integer(shape.types.a)) import::approximate("wgmma of sparse reals", 0.0f);
+  issue_wgmma(shape, d[0], a_registers, {a}, {b}, accumulate, site, metadata);
   if (a_registers != nullptr) end_fragment(a_registers);
 }
 
-// mma.sync of f16 with accumulators of f16, two in a register.
+// Accumulators of f16, two in a register.
+struct four_sums {
+  float values[4];
+};
+inline four_sums unpacked(const uint32_t (&c)[2]) {
+  four_sums sums;
+  for (int i = 0; i < 4; ++i) sums.values[i] = to_float(::simt::f16{static_cast<uint16_t>(c[i / 2] >> 16 * (i % 2))});
+  return sums;
+}
+inline void pack_sums(uint32_t (&d)[2], const float (&sums)[4]) {
+  for (int i = 0; i < 2; ++i)
+    d[i] = pack(from_float<::simt::f16>(sums[2 * i]), from_float<::simt::f16>(sums[2 * i + 1]));
+}
+// mma.sync of f16 with accumulators of f16.
 inline void products_of_f16(uint32_t (&d)[2], const uint32_t (&a)[4], const uint32_t (&b)[2], const uint32_t (&c)[2],
                             SIMT_SITE) {
-  float before[4], after[4];
-  for (int i = 0; i < 4; ++i) before[i] = to_float(::simt::f16{static_cast<uint16_t>(c[i / 2] >> 16 * (i % 2))});
-  warp_mma(tensor_type::f16, a, b, before, after, site, tensor_sum::f16);
-  for (int i = 0; i < 2; ++i)
-    d[i] = pack(from_float<::simt::f16>(after[2 * i]), from_float<::simt::f16>(after[2 * i + 1]));
+  float after[4];
+  warp_mma(tensor_type::f16, a, b, unpacked(c).values, after, site, tensor_sum::f16);
+  pack_sums(d, after);
 }
 
 // mma.sync m16n8 of bytes and narrower elements (PTX ISA 9.0, "Matrix Fragments for mma.m16n8k32"): each lane gathers
 // the two rows of A and the two columns of B that its results need. Calls visit(which of the lane's four results, which
 // words of its row and column, their bits in A and in B).
+// The words of all lanes.
+template <size_t N>
+class warp_words {
+ public:
+  uint32_t of[32][N];
+  template <class A, class B>
+  warp_words(const A& a, const B& b, const call_site& site) : warp_words(a, b, empty{}, site) {}
+  template <class A, class B, class C>
+  warp_words(const A& a, const B& b, const C& c, const call_site& site) {
+    uint32_t own[N];
+    memcpy(own, &a, sizeof a);
+    memcpy(own + sizeof a / 4, &b, sizeof b);
+    if constexpr (!std::is_same_v<C, empty>) memcpy(own + (sizeof a + sizeof b) / 4, &c, sizeof c);
+    warp_exchange(own, N, of[0], site);
+  }
+
+ private:
+  struct empty {};
+};
 template <class Visit>
 void each_product_of_words(const uint32_t (&a)[4], const uint32_t (&b)[2], const call_site& site, const Visit& visit) {
   const auto lane = static_cast<int>(lane_index());
   const int row = lane / 4 * 4, col = lane % 4 * 8;
-  for (int k = 0; k < 4; ++k) {
-    uint32_t left[4], right[2][2];
-    for (int i = 0; i < 4; ++i) left[i] = __shfl_sync(~0u, a[i], row + k, 32, site);
-    for (int i = 0; i < 4; ++i) right[i / 2][i % 2] = __shfl_sync(~0u, b[i % 2], col + i / 2 * 4 + k, 32, site);
+  const warp_words<6> all(a, b, site);
+  for (int k = 0; k < 4; ++k)
     for (int i = 0; i < 4; ++i)
-      for (int half = 0; half < 2; ++half) visit(i, 4 * half + k, left[i / 2 + 2 * half], right[i % 2][half]);
-  }
+      for (int half = 0; half < 2; ++half)
+        visit(i, 4 * half + k, all.of[row + k][i / 2 + 2 * half], all.of[col + i % 2 * 4 + k][4 + half]);
+}
+inline int32_t total_of(int64_t sum, int32_t c, bool saturates) {
+  return saturates ? clamped<int32_t>(sum + c) : static_cast<int32_t>(static_cast<uint64_t>(sum + c));
 }
 // `Dot`: the sum of the products of two words' elements and of a number.
 template <uint32_t (*Dot)(uint32_t, uint32_t, uint32_t)>
@@ -204,8 +243,85 @@ void products_of_integers(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_
   each_product_of_words(a, b, site, [&](int i, int, uint32_t left, uint32_t right) {
     sums[i] += static_cast<int32_t>(Dot(left, right, 0));
   });
-  for (int i = 0; i < 4; ++i)
-    d[i] = saturates ? clamped<int32_t>(sums[i] + c[i]) : static_cast<int32_t>(static_cast<uint64_t>(sums[i] + c[i]));
+  for (int i = 0; i < 4; ++i) d[i] = total_of(sums[i], c[i], saturates);
+}
+
+// mma.sp m16n8 (PTX ISA 9.0, "Sparse matrix storage"): of four neighbours in a row, of 16 bits or of 8, A has two. The
+// metadata has their places, two bits each, in the lanes of a quad that the selector picks. Calls visit as above, with
+// the word of B that fits a word of A. `Registers`: of A, and of B.
+struct sparse_rows {
+  uint32_t metadata;
+  unsigned selector;
+  bool of_bytes;
+};
+// Two of the four elements of 16 bits in a pair of words, or two of four bytes in each of them.
+inline uint32_t chosen_of(uint32_t low, uint32_t high, uint32_t places, bool of_bytes) {
+  const auto part = [](uint64_t words, uint32_t place, unsigned bits) {
+    return static_cast<uint32_t>(words >> bits * (place & 3)) & ((1u << bits) - 1);
+  };
+  if (!of_bytes) {
+    const uint64_t both = low | uint64_t{high} << 32;
+    return part(both, places, 16) | part(both, places >> 2, 16) << 16;
+  }
+  return part(low, places, 8) | part(low, places >> 2, 8) << 8 | part(high, places >> 4, 8) << 16 |
+         part(high, places >> 6, 8) << 24;
+}
+template <size_t Registers, class Visit>
+void each_sparse_product(const uint32_t (&a)[Registers], const uint32_t (&b)[Registers], const sparse_rows& rows,
+                         const call_site& site, const Visit& visit) {
+  constexpr int words = 2 * Registers;
+  const auto lane = static_cast<int>(lane_index());
+  const int quad = lane / 4 * 4, col = lane % 4 * 8;
+  const warp_words<2 * Registers + 1> all(a, b, rows.metadata, site);
+  const auto right = [&](int i, int w) { return all.of[col + 4 * i + w % 4][Registers + w / 4]; };
+  for (int w = 0; w < words; ++w)
+    for (int half = 0; half < 2; ++half) {
+      const uint32_t left = all.of[quad + w % 4][half + w / 4 * 2];
+      const int part = words == 4 ? static_cast<int>(rows.selector) : w / 4;  // of the rows, in the metadata
+      const int from =
+          !rows.of_bytes ? words == 4 ? part : 2 * static_cast<int>(rows.selector) + part : 2 * part + half;
+      const uint32_t word = all.of[quad + from][2 * Registers];
+      const uint32_t places = word >> (rows.of_bytes ? w % 4 * 8 : 16 * half + w % 4 * 4);
+      for (int i = 0; i < 2; ++i)
+        visit(2 * half + i, w, left, chosen_of(right(i, 2 * w), right(i, 2 * w + 1), places, rows.of_bytes));
+    }
+}
+template <uint32_t (*Dot)(uint32_t, uint32_t, uint32_t), size_t Registers>
+void sparse_products_of_integers(int32_t (&d)[4], const uint32_t (&a)[Registers], const uint32_t (&b)[Registers],
+                                 const int32_t (&c)[4], const sparse_rows& rows, bool saturates, SIMT_SITE) {
+  int64_t sums[4] = {};
+  each_sparse_product(a, b, rows, site, [&](int i, int, uint32_t left, uint32_t right) {
+    sums[i] += static_cast<int32_t>(Dot(left, right, 0));
+  });
+  for (int i = 0; i < 4; ++i) d[i] = total_of(sums[i], c[i], saturates);
+}
+// In the arithmetic of one step of a dense product.
+template <size_t Registers>
+void sparse_products_of_reals(tensor_types types, tensor_sum sum, float (&d)[4], const uint32_t (&a)[Registers],
+                              const uint32_t (&b)[Registers], const float (&c)[4], const sparse_rows& rows, SIMT_SITE) {
+  const int depth = tensor_depth(types.a), each = depth / 8, bits = 32 / each;
+  uint32_t left[2][32] = {}, right[2][8 * 32] = {};  // by row: of A, and for its results of B
+  each_sparse_product(a, b, rows, site, [&](int i, int word, uint32_t x, uint32_t y) {
+    for (int k = 0; k < each; ++k) {
+      const auto element = [&](uint32_t w) { return w << (32 - bits - bits * k) >> (32 - bits); };
+      left[i / 2][each * word + k] = element(x);
+      right[i / 2][i % 2 * depth + each * word + k] = element(y);
+    }
+  });
+  const tensor_rules rules = tensor_bytes(types.a) == 1 ? k_rules_of_8_bits : tensor_machine();
+  for (int row = 0; row < 2; ++row) {
+    float sums[8] = {c[2 * row], c[2 * row + 1]};
+    tensor_step(types, rules, 1, 8, left[row], right[row], sums, sums, sum);
+    for (int i = 0; i < 2; ++i) d[2 * row + i] = import::approximate("mma of sparse reals", sums[i]);
+  }
+}
+template <size_t Registers>
+void sparse_products_of_reals(tensor_types types, tensor_sum sum, uint32_t (&d)[2], const uint32_t (&a)[Registers],
+                              const uint32_t (&b)[Registers], const uint32_t (&c)[2], const sparse_rows& rows,
+                              SIMT_SITE) {
+  float after[4];
+  sparse_products_of_reals(types, sum, after, a, b, unpacked(c).values, rows, site);
+  pack_sums(d, after);
 }
 
 // mma.sync m16n8k32 of reals of 8 bits, in the arithmetic of wgmma.
@@ -225,11 +341,9 @@ inline void products_of_fp8(tensor_types types, tensor_sum sum, float (&d)[4], c
 }
 inline void products_of_fp8(tensor_types types, tensor_sum sum, uint32_t (&d)[2], const uint32_t (&a)[4],
                             const uint32_t (&b)[2], const uint32_t (&c)[2], SIMT_SITE) {
-  float before[4], after[4];
-  for (int i = 0; i < 4; ++i) before[i] = to_float(::simt::f16{static_cast<uint16_t>(c[i / 2] >> 16 * (i % 2))});
-  products_of_fp8(types, sum, after, a, b, before, site);
-  for (int i = 0; i < 2; ++i)
-    d[i] = pack(from_float<::simt::f16>(after[2 * i]), from_float<::simt::f16>(after[2 * i + 1]));
+  float after[4];
+  products_of_fp8(types, sum, after, a, b, unpacked(c).values, site);
+  pack_sums(d, after);
 }
 
 // mma.sync of f64: a lane has Rows rows of A and of the sums, and Steps times four products for each.
@@ -239,15 +353,18 @@ void products_of_f64(double (&d)[2 * Rows], const double (&a)[Rows * Steps], con
   const auto lane = static_cast<int>(lane_index());
   double sums[2 * Rows];
   for (size_t i = 0; i < 2 * Rows; ++i) sums[i] = c[i];
+  const warp_words<2 * (Rows + 1) * Steps> all(a, b, site);
+  const auto element = [&](int from, size_t i) {
+    double x;
+    memcpy(&x, &all.of[from][2 * i], sizeof x);
+    return x;
+  };
   for (size_t step = 0; step < Steps; ++step)
-    for (int k = 0; k < 4; ++k) {
-      double right[2];
-      for (int i = 0; i < 2; ++i) right[i] = __shfl_sync(~0u, b[step], (lane % 4 * 2 + i) * 4 + k, 32, site);
-      for (size_t row = 0; row < Rows; ++row) {
-        const double left = __shfl_sync(~0u, a[row + Rows * step], lane / 4 * 4 + k, 32, site);
-        for (size_t i = 0; i < 2; ++i) sums[2 * row + i] = std::fma(left, right[i], sums[2 * row + i]);
-      }
-    }
+    for (int k = 0; k < 4; ++k)
+      for (size_t row = 0; row < Rows; ++row)
+        for (int i = 0; i < 2; ++i)
+          sums[2 * row + i] = std::fma(element(lane / 4 * 4 + k, row + Rows * step),
+                                       element((lane % 4 * 2 + i) * 4 + k, Rows * Steps + step), sums[2 * row + i]);
   for (size_t i = 0; i < 2 * Rows; ++i) d[i] = import::approximate("mma of double", sums[i]);
 }
 

@@ -172,6 +172,11 @@ TEST(PtxForms, GiveWhatPlainLoopsGive) {
   EXPECT_TRUE(ended(r, 0, {"approximated are mma of 8-bit reals, mma of double", "ptx_forms.cu: clean under 6"}));
 }
 
+TEST(SparseProducts, GiveWhatPlainLoopsGive) {
+  const result r = run_program("sparse.cu --no-trace --schedule fair");
+  EXPECT_TRUE(ended(r, 0, {"approximated are mma of sparse reals", "sparse.cu: clean under 1"}));
+}
+
 TEST(Im2cols, NameTheRuleThatARequestBreaks) {
   const rule rules[] = {{"rank", "tensorRank: 2, allowed are 3 to 5"},
                         {"lower", "pixelBoxLowerCorner[1]: -129, allowed are -128 to 127 in this rank"},

@@ -80,6 +80,46 @@ bool sends() {
   return std::memcmp(got.data(), right, sizeof right) == 0;
 }
 
+// Each thread adds numbers to those of the other block, whose barrier expects their bytes.
+__global__ void add(int* out) {
+  __shared__ int s[4];
+  __shared__ uint64_t full;
+  uint32_t rank, there, barrier_there;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  if (threadIdx.x == 0) {
+    s[0] = 0, s[1] = -1000, s[2] = 0, s[3] = 7;
+    init_barrier(&full);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&full)),
+                 "r"(16 * k_threads)
+                 : "memory");
+  }
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(s)), "r"(rank ^ 1));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier_there) : "r"(shared_address(&full)), "r"(rank ^ 1));
+#define ADD(OPERATION, PLACE, VALUE)                                                               \
+  asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." OPERATION \
+               " [%0], %1, [%2];" ::"r"(there + 4 * PLACE),                                        \
+               "r"(VALUE), "r"(barrier_there)                                                      \
+               : "memory")
+  ADD("add.u32", 0, threadIdx.x + 100 * rank);
+  ADD("max.s32", 1, static_cast<int>(threadIdx.x) - 500);
+  ADD("or.b32", 2, 1u << threadIdx.x % 32);
+  ADD("inc.u32", 3, 9);
+#undef ADD
+  wait_for(&full, 0);
+  if (threadIdx.x < 4) out[4 * rank + threadIdx.x] = s[threadIdx.x];
+  asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+bool adds() {
+  const device_bytes out(std::vector<unsigned char>(32));
+  launch_pair(add, reinterpret_cast<int*>(out.p));
+  const auto got = out.host(32);
+  constexpr int sum = k_threads * (k_threads - 1) / 2, turns = (7 + k_threads) % 10;
+  const int right[8] = {sum + 100 * k_threads, k_threads - 501, -1, turns, sum, k_threads - 501, -1, turns};
+  return std::memcmp(got.data(), right, sizeof right) == 0;
+}
+
 // One thread fewer takes part in each turn; a copy of no thread's completes 16 bytes that the last turn expects.
 __global__ void leave(int* out) {
   __shared__ int s[k_threads];
@@ -116,6 +156,38 @@ __global__ void vote(int* out) {
       : "=r"(count), "=r"(any), "=r"(all)
       : "r"(threadIdx.x));
   if (threadIdx.x == 0) *out = 100 * count + 10 * any + all;
+}
+
+// The same by each warp, and by the whole block at a barrier of another number; and arrivals that a phase waits for.
+__global__ void vote_by_warps(int* out) {
+  __shared__ uint64_t turn;
+  int count, all, any, left;
+  asm volatile("{ .reg .pred p; setp.lt.u32 p, %2, 5; barrier.cta.red.popc.u32 %0, %1, 32, !p; }"
+               : "=r"(count)
+               : "r"(1 + threadIdx.x / 32), "r"(threadIdx.x));
+  asm volatile(
+      "{ .reg .pred p, q; setp.lt.u32 p, %2, 32; bar.red.and.pred q, %3, 32, p; selp.s32 %0, 1, 0, q;\n"
+      "bar.red.or.pred q, 7, %4, p; selp.s32 %1, 1, 0, q; }"
+      : "=r"(all), "=r"(any)
+      : "r"(threadIdx.x), "r"(1 + threadIdx.x / 32), "r"(k_threads));
+  out[threadIdx.x] = 100 * count + 10 * all + any;
+  if (threadIdx.x != 0) return;
+  uint64_t state;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 6;" ::"r"(shared_address(&turn)) : "memory");
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 2;" ::"r"(shared_address(&turn)) : "memory");
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(shared_address(&turn)) : "memory");
+  asm("mbarrier.pending_count.b64 %0, %1;" : "=r"(left) : "l"(state));
+  out[k_threads] = left;
+}
+
+bool votes_by_warps() {
+  const device_bytes out(std::vector<unsigned char>(4 * (k_threads + 1)));
+  vote_by_warps<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
+  const auto got = out.host(4 * (k_threads + 1));
+  const int* const n = reinterpret_cast<const int*>(got.data());
+  for (int i = 0; i < k_threads; ++i)
+    if (n[i] != (i < 32 ? 2711 : 3201)) return std::printf("vote %d is %d\n", i, n[i]), false;
+  return n[k_threads] == 4;
 }
 
 bool votes() {
@@ -161,7 +233,9 @@ int main(int argc, char** argv) {
   } results[] = {{"copies", copies_arrive(false) && copies_arrive(true)},
                  {"sends", sends()},
                  {"leaves", leaves()},
+                 {"adds", adds()},
                  {"votes", votes()},
+                 {"votes by warps", votes_by_warps()},
                  {"narrows", narrows()}};
   int wrong = 0;
   for (const auto& r : results)
