@@ -10,7 +10,13 @@
 #include "cuda_runtime.h"
 #include "simt/import/blas.hpp"
 
-enum cublasOperation_t { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 };
+enum cublasOperation_t {
+  CUBLAS_OP_N = 0,
+  CUBLAS_OP_T = 1,
+  CUBLAS_OP_C = 2,
+  CUBLAS_OP_HERMITAN = 2,
+  CUBLAS_OP_CONJG = 3
+};
 enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER = 0, CUBLAS_FILL_MODE_UPPER = 1, CUBLAS_FILL_MODE_FULL = 2 };
 enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT = 0, CUBLAS_DIAG_UNIT = 1 };
 enum cublasSideMode_t { CUBLAS_SIDE_LEFT = 0, CUBLAS_SIDE_RIGHT = 1 };
@@ -23,7 +29,7 @@ enum cublasMath_t {
   CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16
 };
 enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 };
-// cuBLAS also names the algorithms 0 to 23 and 100 to 115; the choice makes no difference here.
+// The choice makes no difference here.
 enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_DFALT = -1,
   CUBLAS_GEMM_DEFAULT = -1,
@@ -35,7 +41,23 @@ enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_ALGO5 = 5,
   CUBLAS_GEMM_ALGO6 = 6,
   CUBLAS_GEMM_ALGO7 = 7,
+  CUBLAS_GEMM_ALGO8 = 8,
+  CUBLAS_GEMM_ALGO9 = 9,
+  CUBLAS_GEMM_ALGO10 = 10,
+  CUBLAS_GEMM_ALGO11 = 11,
+  CUBLAS_GEMM_ALGO12 = 12,
+  CUBLAS_GEMM_ALGO13 = 13,
+  CUBLAS_GEMM_ALGO14 = 14,
+  CUBLAS_GEMM_ALGO15 = 15,
+  CUBLAS_GEMM_ALGO16 = 16,
+  CUBLAS_GEMM_ALGO17 = 17,
+  CUBLAS_GEMM_ALGO18 = 18,
+  CUBLAS_GEMM_ALGO19 = 19,
+  CUBLAS_GEMM_ALGO20 = 20,
+  CUBLAS_GEMM_ALGO21 = 21,
+  CUBLAS_GEMM_ALGO22 = 22,
   CUBLAS_GEMM_ALGO23 = 23,
+  CUBLAS_GEMM_ALGO24 = 24,
   CUBLAS_GEMM_DFALT_TENSOR_OP = 99,
   CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99,
   CUBLAS_GEMM_ALGO0_TENSOR_OP = 100,
@@ -43,6 +65,16 @@ enum cublasGemmAlgo_t : int {
   CUBLAS_GEMM_ALGO2_TENSOR_OP = 102,
   CUBLAS_GEMM_ALGO3_TENSOR_OP = 103,
   CUBLAS_GEMM_ALGO4_TENSOR_OP = 104,
+  CUBLAS_GEMM_ALGO5_TENSOR_OP = 105,
+  CUBLAS_GEMM_ALGO6_TENSOR_OP = 106,
+  CUBLAS_GEMM_ALGO7_TENSOR_OP = 107,
+  CUBLAS_GEMM_ALGO8_TENSOR_OP = 108,
+  CUBLAS_GEMM_ALGO9_TENSOR_OP = 109,
+  CUBLAS_GEMM_ALGO10_TENSOR_OP = 110,
+  CUBLAS_GEMM_ALGO11_TENSOR_OP = 111,
+  CUBLAS_GEMM_ALGO12_TENSOR_OP = 112,
+  CUBLAS_GEMM_ALGO13_TENSOR_OP = 113,
+  CUBLAS_GEMM_ALGO14_TENSOR_OP = 114,
   CUBLAS_GEMM_ALGO15_TENSOR_OP = 115
 };
 enum cublasComputeType_t {
@@ -456,3 +488,35 @@ SIMT_IMPORT_CUBLAS_REFUSED(cublasSsymm)
 SIMT_IMPORT_CUBLAS_REFUSED(cublasStrsm)
 SIMT_IMPORT_CUBLAS_REFUSED(cublasDtrsm)
 SIMT_IMPORT_CUBLAS_REFUSED(cublasStrmm)
+
+// The names that cuBLAS's own header gives them.
+#define cublasCreate_v2 cublasCreate
+#define cublasDestroy_v2 cublasDestroy
+#define cublasGetVersion_v2 cublasGetVersion
+#define cublasSetWorkspace_v2 cublasSetWorkspace
+#define cublasSetStream_v2 cublasSetStream
+#define cublasGetStream_v2 cublasGetStream
+#define cublasSetPointerMode_v2 cublasSetPointerMode
+#define cublasGetPointerMode_v2 cublasGetPointerMode
+#define cublasSgemm_v2 cublasSgemm
+#define cublasSgemv_v2 cublasSgemv
+#define cublasSger_v2 cublasSger
+#define cublasSaxpy_v2 cublasSaxpy
+#define cublasSscal_v2 cublasSscal
+#define cublasScopy_v2 cublasScopy
+#define cublasSdot_v2 cublasSdot
+#define cublasSasum_v2 cublasSasum
+#define cublasSnrm2_v2 cublasSnrm2
+#define cublasDgemm_v2 cublasDgemm
+#define cublasDgemv_v2 cublasDgemv
+#define cublasDger_v2 cublasDger
+#define cublasDaxpy_v2 cublasDaxpy
+#define cublasDscal_v2 cublasDscal
+#define cublasDcopy_v2 cublasDcopy
+#define cublasDdot_v2 cublasDdot
+#define cublasDasum_v2 cublasDasum
+#define cublasDnrm2_v2 cublasDnrm2
+#define cublasIsamax_v2 cublasIsamax
+#define cublasIsamin_v2 cublasIsamin
+#define cublasIdamax_v2 cublasIdamax
+#define cublasIdamin_v2 cublasIdamin

@@ -15,6 +15,7 @@
 
 #include <utility>
 
+#include "simt/import/dpx.hpp"
 #include "simt/import/graphs.hpp"
 #include "simt/import/intrinsics.hpp"
 #include "simt/import/launch_functions.hpp"

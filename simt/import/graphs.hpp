@@ -10,7 +10,9 @@
 #include "simt/import/launch_functions.hpp"
 #include "simt/import/textures.hpp"
 
+struct simt_graph;
 struct simt_graph_node {
+  simt_graph* home;
   const char* call;  // the API call that made the node, and its line
   ::simt::import::site where;
   std::function<void()> work;
@@ -59,7 +61,7 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph,
   auto& nodes = (*graph)->nodes;
   for (auto& n : captured->nodes) {
     nodes.push_back(std::make_unique<simt_graph_node>());
-    *nodes.back() = {n.call.name, n.call.where, std::move(n.work), {}};
+    *nodes.back() = {*graph, n.call.name, n.call.where, std::move(n.work), {}};
     for (const size_t before : n.after) nodes.back()->after.push_back(nodes[before].get());
   }
   return cudaSuccess;
@@ -81,7 +83,7 @@ inline cudaError_t add_node(const node_call& call, cudaGraphNode_t* node, cudaGr
                             const cudaGraphNode_t* after, size_t count, std::function<void()> work) {
   graph->nodes.push_back(std::make_unique<simt_graph_node>());
   *node = graph->nodes.back().get();
-  **node = {call.name, call.where, std::move(work), {}};
+  **node = {graph, call.name, call.where, std::move(work), {}};
   if (count > 0) (*node)->after.assign(after, after + count);
   return cudaSuccess;
 }
@@ -137,6 +139,13 @@ inline std::function<void()> kernel_work(const cudaKernelNodeParams& p, const si
   if (found == the_program().kernels.end()) return nullptr;
   return found->second({p.gridDim, p.blockDim, p.sharedMemBytes}, p.kernelParams, where);
 }
+inline std::function<void()> volume_work(const cudaMemcpy3DParms& p, const site& where) {
+  return [=] { copy_volume("cudaGraphAddMemcpyNode", where, p, true); };
+}
+inline std::function<void()> copy_work(const site& where, void* to, const void* from, size_t bytes,
+                                       cudaMemcpyKind kind) {
+  return [=] { copy("cudaGraphAddMemcpyNode1D", where, to, from, bytes, kind, true); };
+}
 inline std::function<void()> memset_work(const cudaMemsetParams& p, const site& where) {
   return [p, where] {
     for (size_t y = 0; y < (p.height > 0 ? p.height : 1); ++y) {
@@ -166,16 +175,14 @@ inline cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t gra
 }
 inline cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                           size_t count, const cudaMemcpy3DParms* p, SIMT_SITE) {
-  return ::simt::import::add_node({"cudaGraphAddMemcpyNode", site}, node, graph, after, count, [p = *p, site] {
-    ::simt::import::copy_volume("cudaGraphAddMemcpyNode", site, p, true);
-  });
+  return ::simt::import::add_node({"cudaGraphAddMemcpyNode", site}, node, graph, after, count,
+                                  ::simt::import::volume_work(*p, site));
 }
 inline cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                             size_t count, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                             SIMT_SITE) {
-  return ::simt::import::add_node({"cudaGraphAddMemcpyNode1D", site}, node, graph, after, count, [=] {
-    ::simt::import::copy("cudaGraphAddMemcpyNode1D", site, to, from, bytes, kind, true);
-  });
+  return ::simt::import::add_node({"cudaGraphAddMemcpyNode1D", site}, node, graph, after, count,
+                                  ::simt::import::copy_work(site, to, from, bytes, kind));
 }
 inline cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after,
                                           size_t count, const cudaMemsetParams* p, SIMT_SITE) {
@@ -265,6 +272,39 @@ inline cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t* 
   for (size_t i = 0; i < count; ++i) to[i]->after.push_back(from[i]);
   return cudaSuccess;
 }
+inline cudaError_t cudaGraphRemoveDependencies(cudaGraph_t, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                               size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    auto& after = to[i]->after;
+    const size_t at = ::simt::import::place_of(after, from[i]);
+    if (at == after.size()) return ::simt::import::returned(cudaErrorInvalidValue);
+    after.erase(after.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+  if (nodes != nullptr)
+    for (size_t i = 0; i < *count && i < node->after.size(); ++i) nodes[i] = node->after[i];
+  *count = node->after.size();
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+  size_t found = 0;
+  for (const auto& n : node->home->nodes)
+    if (::simt::import::place_of(n->after, node) < n->after.size() && ++found && nodes != nullptr && found <= *count)
+      nodes[found - 1] = n.get();
+  *count = found;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
+  auto& nodes = node->home->nodes;
+  for (const auto& n : nodes)
+    if (const size_t at = ::simt::import::place_of(n->after, node); at < n->after.size())
+      n->after.erase(n->after.begin() + static_cast<std::ptrdiff_t>(at));
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].get() == node) return nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(i)), cudaSuccess;
+  return ::simt::import::returned(cudaErrorInvalidValue);
+}
 inline cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   if (nodes != nullptr)
     for (size_t i = 0; i < *count && i < graph->nodes.size(); ++i) nodes[i] = graph->nodes[i].get();
@@ -326,13 +366,15 @@ inline cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, u
 inline cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
   *clone = new simt_graph;
   for (const auto& n : graph->nodes) (*clone)->nodes.push_back(std::make_unique<simt_graph_node>(*n));
-  for (const auto& n : (*clone)->nodes)
+  for (const auto& n : (*clone)->nodes) {
+    n->home = *clone;
     for (simt_graph_node*& before : n->after)
       for (size_t i = 0; i < graph->nodes.size(); ++i)
         if (graph->nodes[i].get() == before) {
           before = (*clone)->nodes[i].get();
           break;
         }
+  }
   return cudaSuccess;
 }
 
@@ -345,6 +387,7 @@ inline cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t
   for (auto& n : copy->nodes) {
     if (n->after.empty()) n->after.assign(after, after + count);
     all.push_back(n.get());
+    n->home = graph;
     graph->nodes.push_back(std::move(n));
   }
   delete copy;
@@ -405,10 +448,30 @@ inline cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cuda
   node->work = ::simt::import::kernel_work(*p, site);
   return cudaSuccess;
 }
+inline cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* p, SIMT_SITE) {
+  node->work = ::simt::import::volume_work(*p, site);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const cudaMemcpy3DParms* p, SIMT_SITE) {
+  return ::simt::import::replace_work(exec, node, ::simt::import::volume_work(*p, site));
+}
+inline cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const void* from, size_t bytes,
+                                                  cudaMemcpyKind kind, SIMT_SITE) {
+  node->work = ::simt::import::copy_work(site, to, from, bytes, kind);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* p, SIMT_SITE) {
+  node->work = ::simt::import::memset_work(*p, site);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* p) {
+  node->work = [p = *p] { p.fn(p.userData); };
+  return cudaSuccess;
+}
 inline cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
                                                       const void* from, size_t bytes, cudaMemcpyKind kind, SIMT_SITE) {
-  return ::simt::import::replace_work(
-      exec, node, [=] { ::simt::import::copy("cudaGraphAddMemcpyNode1D", site, to, from, bytes, kind, true); });
+  return ::simt::import::replace_work(exec, node, ::simt::import::copy_work(site, to, from, bytes, kind));
 }
 inline cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                     const cudaMemsetParams* p, SIMT_SITE) {

@@ -341,3 +341,14 @@ SIMT_IMPORT_VECTORS(long, long)
 SIMT_IMPORT_VECTORS(unsigned long, ulong)
 #undef SIMT_IMPORT_VECTORS
 #undef SIMT_IMPORT_VECTOR3
+
+// Sums of vectors in global memory (compute capability 9.0): each element is added by itself.
+#define SIMT_ATOMIC_VECTORS(name)                                                                   \
+  SIMT_INLINE float2 name(float2* p, float2 v) { return {::name(&p->x, v.x), ::name(&p->y, v.y)}; } \
+  SIMT_INLINE float4 name(float4* p, float4 v) {                                                    \
+    return {::name(&p->x, v.x), ::name(&p->y, v.y), ::name(&p->z, v.z), ::name(&p->w, v.w)};        \
+  }
+SIMT_ATOMIC_VECTORS(atomicAdd)
+SIMT_ATOMIC_VECTORS(atomicAdd_block)
+SIMT_ATOMIC_VECTORS(atomicAdd_system)
+#undef SIMT_ATOMIC_VECTORS

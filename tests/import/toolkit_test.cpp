@@ -84,7 +84,7 @@ TEST(Waiting, EverySpinningThreadHasItsTurnUnderGreedy) {
 TEST(DriverNames, MayStandInASource) {
   const result r = run("driver_names.cu");
   EXPECT_EQ(r.status, 0) << r.output;
-  const std::pair<const char*, const char*> ends[] = {{"map", ":33: the function 'cuMemCreate'"},
+  const std::pair<const char*, const char*> ends[] = {{"share", ":33: the function 'cuMulticastCreate'"},
                                                       {"open", ":45: the function 'cudaIpcGetMemHandle'"}};
   for (const auto& [mode, says] : ends) {
     const result r = run(std::string("driver_names.cu -- ") + mode);

@@ -27,11 +27,11 @@ __global__ void __cluster_dims__(2, 1, 1) kernel(const unsigned* words, const un
 
 void share(CUdeviceptr p) {
   CUmemGenericAllocationHandle handle;
-  CUmemAllocationProp of = {};
-  of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  of.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-  cuMemCreate(&handle, 1 << 21, &of, 0);  // map
-  cuMemMap(p, 1 << 21, 0, handle, 0);
+  CUmulticastObjectProp of = {};
+  of.numDevices = 1;
+  of.size = 1 << 21;
+  cuMulticastCreate(&handle, &of);  // share
+  cuMulticastBindMem(handle, 0, p, 0, of.size, 0);
 }
 
 int main(int argc, char** argv) {
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   cuMemAlloc(&words, 32 * sizeof(unsigned));
   cuMemAlloc(&shorts, 32 * sizeof(unsigned short));
   cuMemAlloc(&out, sizeof(unsigned));
-  if (argc > 1 && std::strcmp(argv[1], "map") == 0) share(words);
+  if (argc > 1 && std::strcmp(argv[1], "share") == 0) share(words);
   if (argc > 1 && std::strcmp(argv[1], "open") == 0) {
     cudaIpcMemHandle_t handle;
     cudaIpcGetMemHandle(&handle, reinterpret_cast<void*>(words));  // open
