@@ -177,6 +177,7 @@ void follow(std::vector<approximation>& all, import_request request, const std::
     fmt::print(stderr, "warpcheck: --no-trace leaves out what failed here: {}\n", e.what());
     return;
   }
+  const progress_line waiting(fmt::format("following {} approximated results", all.size()));
   const program_run base = run_once(again, o, {}, record), same = run_once(again, o, {}, record);
   for (approximation& a : all) {
     if (base.trace == run_trace{}) {
@@ -205,6 +206,23 @@ void print_fidelity(const std::vector<approximation>& all) {
                                    : fmt::format("approximated are {}; all else is exact", fmt::join(words, ", ")));
 }
 
+// A finding, and what its text says: the threads with their lines, and the memory.
+nlohmann::json to_json(const hazard& h) {
+  static const std::regex who(R"(block \((\d+),(\d+),(\d+)\) thread (\d+)(?: at ([^ ]+):(\d+))?)");
+  static const std::regex where(R"(byte (-?\d+) of (an? [a-z ]+ of \d+ bytes[^,;]*))");
+  nlohmann::json threads = nlohmann::json::array();
+  for (std::sregex_iterator it(h.text.begin(), h.text.end(), who), end; it != end; ++it) {
+    nlohmann::json t = {{"block", {std::stoul(it->str(1)), std::stoul(it->str(2)), std::stoul(it->str(3))}},
+                        {"thread", std::stoul(it->str(4))}};
+    if (it->length(5) > 0) t.update({{"file", it->str(5)}, {"line", std::stoul(it->str(6))}});
+    threads.push_back(t);
+  }
+  nlohmann::json all = {{"kind", h.kind}, {"text", h.text}, {"known", h.known}, {"threads", threads}};
+  if (std::smatch m; std::regex_search(h.text, m, where))
+    all["memory"] = {{"byte", std::stoll(m.str(1))}, {"of", m.str(2)}};
+  return all;
+}
+
 nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_run>& runs,
                        const std::vector<approximation>& approximated, const std::string& worst, int code) {
   nlohmann::json fidelity = nlohmann::json::array();
@@ -212,7 +230,7 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
   nlohmann::json list = nlohmann::json::array();
   for (const program_run& r : runs) {
     nlohmann::json hazards = nlohmann::json::array();
-    for (const hazard& h : r.hazards) hazards.push_back({{"kind", h.kind}, {"text", h.text}, {"known", h.known}});
+    for (const hazard& h : r.hazards) hazards.push_back(to_json(h));
     list.push_back({{"schedule", r.schedule},
                     {"verdict", r.result},
                     {"findings", hazards},
@@ -379,6 +397,7 @@ int run_emulated(const run_emulated_options& given) {
     throw usage_error(fmt::format("file: '{}' not found", o.file));
   const ptx_part ptx = ptx_part_of(o);
   if (ptx.launches) o.arguments = ptx.launches->arguments();
+  log_progress();
   loading_program program(import_request_of(o), ptx.origins);
   keep_input();
 

@@ -15,10 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto k_silent = 2s;  // before a command prints what it waits for
+constexpr auto k_silent = 2s, k_silent_in_log = 10s;  // before a command prints what it waits for
 constexpr std::string_view k_green = "\x1b[32m", k_red = "\x1b[1;31m", k_plain = "\x1b[0m", k_erase = "\r\x1b[K";
 
-bool g_has_color = false;
+bool g_has_color = false, g_logs_progress = false;
 std::atomic<bool> g_is_waiting = false;  // true while a progress_line has the terminal
 std::atomic<bool> g_is_shown = false;    // true while its text is visible
 
@@ -68,7 +68,7 @@ std::string colored_failure(std::string_view report) {
 }
 
 progress_line::progress_line(std::string text) : text_(std::move(text)) {
-  if (!isatty(STDERR_FILENO) || g_is_waiting.exchange(true)) return;
+  if ((!isatty(STDERR_FILENO) && !g_logs_progress) || g_is_waiting.exchange(true)) return;
   // Blocks signals, which are for the waiting thread.
   sigset_t all, before;
   sigfillset(&all);
@@ -96,15 +96,19 @@ void progress_line::say(std::string text) {
 
 void progress_line::show() {
   const auto begin = std::chrono::steady_clock::now();
+  const bool is_terminal = isatty(STDERR_FILENO);
   std::unique_lock lock(mutex_);
-  auto next = begin + k_silent;
+  auto next = begin + (is_terminal ? k_silent : k_silent_in_log);
   while (!changed_.wait_until(lock, next, [this] { return is_over_; })) {
     const std::chrono::duration<double> waited = next - begin;
-    write_to_terminal(fmt::format("{}{}: {:.0f} s", k_erase, text_, waited.count()));
-    g_is_shown = true;
-    next += 1s;
+    write_to_terminal(
+        fmt::format("{}{}: {:.0f} s{}", is_terminal ? k_erase : "", text_, waited.count(), is_terminal ? "" : "\n"));
+    g_is_shown = is_terminal;
+    next = is_terminal ? next + 1s : begin + 1min * (1 + (next - begin) / 1min);
   }
 }
+
+void log_progress() { g_logs_progress = true; }
 
 void erase_progress_line() {
   if (g_is_shown.exchange(false)) write_to_terminal(k_erase);

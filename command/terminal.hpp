@@ -24,8 +24,8 @@ std::string colored_verdict(std::string_view verdict);
 std::string colored_failure(std::string_view report);
 
 // A line on standard error that names what the command waits for. It appears after two seconds, counts the seconds, and
-// is removed with the object. If standard error is no terminal, nothing is printed. Only one object is shown at a time;
-// another one that is made meanwhile stays hidden.
+// is removed with the object. If standard error is no terminal, nothing is printed, or lines after log_progress(). Only
+// one object is shown at a time; another one that is made meanwhile stays hidden.
 class progress_line {
  public:
   explicit progress_line(std::string text);
@@ -44,6 +44,10 @@ class progress_line {
   bool is_over_ = false;
   std::thread thread_;
 };
+
+// For the rest of this process: where standard error is no terminal, a progress_line prints a line after 10 seconds and
+// after each minute.
+void log_progress();
 
 // Erases the line of a progress_line before other text is printed; it appears again within a second.
 void erase_progress_line();

@@ -163,6 +163,7 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   } else {
     c.options.insert(c.options.end(), {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"});
     if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
+    for (const std::string& header : r.headers) c.options.insert(c.options.end(), {"-include", header});
     const std::vector<std::string> macros = macro_options(tools, r, file, folder);
     c.options.insert(c.options.end(), macros.begin(), macros.end());
   }
@@ -248,6 +249,15 @@ std::string compiled_leniently(const toolchain& tools, const import_request& r, 
   return said;
 }
 
+// Returns the standard headers that a compiler's messages ask for: older libraries included them in others.
+std::vector<std::string> asked_for_headers(const std::string& said) {
+  static const std::regex asks(R"(is defined in header \S*?<([a-z_]+)>)");
+  std::set<std::string> names;
+  for (auto at = std::sregex_iterator(said.begin(), said.end(), asks); at != std::sregex_iterator(); ++at)
+    names.insert(at->str(1));
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 std::string import_folder(const toolchain& tools) {
@@ -331,9 +341,17 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     const std::vector<std::string> follow = trace_options(tools);
     c.options.insert(c.options.end(), follow.begin(), follow.end());
   }
+  // Without -fopenmp, as nvcc compiles it, a region runs on one thread.
+  if (all.find("/omp.h\"") != std::string::npos) c.archives.push_back("-lgomp");
   c.output = private_path(folder, stem);
   std::string said = tools.compile(c);
-  if (said = compiled_leniently(tools, r, c, said); !said.empty()) refuse(r.file, said);
+  said = compiled_leniently(tools, r, c, said);
+  if (r.headers.empty()) {
+    import_request again = r;
+    again.headers = asked_for_headers(said);
+    if (!again.headers.empty()) return import_library(tools, again);
+  }
+  if (!said.empty()) refuse(r.file, said);
   fs::rename(c.output, library);
   return library.string();
 }

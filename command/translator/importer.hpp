@@ -68,6 +68,7 @@ struct import_request {
   std::vector<std::string> defines;   // NAME or NAME=VALUE, for the user's sources
   std::vector<std::string> includes;  // folders of their headers
   std::vector<std::string> options;   // of the compiler, for them
+  std::vector<std::string> headers;   // included before them
   std::string standard;               // of C++, such as "c++20"; empty: the toolchain's
   std::string flavour = "race";
   bool needs_main = false;

@@ -186,7 +186,10 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"ptx_arithmetic.cu", "conversions"}, mode{"ptx_arithmetic.cu", "warps"},
         mode{"ptx_arithmetic.cu", "bytes"}, mode{"ptx_arithmetic.cu", "sums-of-f16"}, mode{"cublas.cu", "all"},
         mode{"waiting.cu", "latch"}, mode{"waiting.cu", "semaphore"}, mode{"waiting.cu", "flag"},
-        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}, mode{"waiting.cu", "shuffled"}));
+        mode{"waiting.cu", "wait"}, mode{"waiting.cu", "barrier"}, mode{"waiting.cu", "shuffled"},
+        mode{"newer.cu", "dynamic-programming"}, mode{"newer.cu", "vector-atomics"},
+        mode{"newer.cu", "barrier-primitives"}, mode{"newer.cu", "edited-graph"}, mode{"newer.cu", "mapped-memory"},
+        mode{"newer.cu", "names"}));
 
 TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
   const result r = run_program("as_written.cu -- unknown-ptx");
@@ -197,6 +200,18 @@ TEST(RunEmulated, NamesAnInstructionThatIsNotModelledWhereItRuns) {
 
 TEST(RunEmulated, TakesMacrosWhoseNamesItsOwnHeadersUse) {
   const result r = run_program("as_written.cu --schedule fair -D T=3 -D site=4 -D 'index(a)=5' -D G -- comparisons");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
+// Older libraries included <functional> in others; without -fopenmp nvcc ignores pragmas, not functions of OpenMP.
+TEST(RunEmulated, TakesWhatOlderCompilersTook) {
+  const source_file mine(
+      "#include <omp.h>\n#include <vector>\n__global__ void k(int* x) { *x = 4; }\n"
+      "int twice(int x) { return 2 * x; }\n"
+      "int main() { int h = 0, *x; cudaMalloc(&x, 4); k<<<1, 1>>>(x); omp_set_num_threads(2);\n"
+      "cudaMemcpy(&h, x, 4, cudaMemcpyDeviceToHost); cudaFree(x);\n"
+      "return std::bind(twice, h)() != 8 || omp_get_num_threads() != 1; }\n");
+  const result r = run_program(mine.path() + " --schedule fair");
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
@@ -446,10 +461,10 @@ TEST(RunEmulated, GivesALaunchMoreStepsWhileItsThreadsEnd) {
 }
 
 TEST(RunEmulated, StopsAProgramThatHangs) {
-  const result r = run_program("misuse.cu --schedule fair --timeout 2 -- hang");
-  EXPECT_TRUE(ended(
-      r, 1,
-      {"timeout: main() did not return within 2 s", "note: launches that ended before the program was stopped: 2"}));
+  const result r = run_program("misuse.cu --schedule fair --timeout 11 -- hang");
+  EXPECT_TRUE(ended(r, 1,
+                    {"timeout: main() did not return within 11 s",
+                     "note: launches that ended before the program was stopped: 2", "schedule 1 of 1, fair: 10 s\n"}));
 }
 
 TEST(RunEmulated, WritesItsResultAsJson) {
@@ -477,6 +492,24 @@ struct outside {
   const char* source;
   const char* text;
 };
+
+TEST(RunEmulated, WritesTheThreadsAndTheMemoryOfAFindingAsJson) {
+  const source_file json(""), mine(
+                                  "__global__ void k(int* x) {\n  x[1] = threadIdx.x;\n}\n"
+                                  "int main() { int* x; cudaMalloc(&x, 8); k<<<1, 2>>>(x); cudaFree(x); }\n");
+  run_program(mine.path() + " --schedule fair --quiet --json " + json.path());
+  std::ifstream file(json.path());
+  const nlohmann::json found = nlohmann::json::parse(file)["runs"][0]["findings"][0];
+  EXPECT_EQ(found["kind"], "race");
+  EXPECT_EQ(found["memory"], nlohmann::json::parse(R"({"byte": 4, "of": "a buffer of 8 bytes"})"));
+  ASSERT_EQ(found["threads"].size(), 2u) << found;
+  for (const nlohmann::json& t : found["threads"]) {
+    EXPECT_EQ(t["block"], nlohmann::json::parse("[0, 0, 0]"));
+    EXPECT_LT(t["thread"], 2);
+    EXPECT_EQ(t["line"], 2);
+    EXPECT_TRUE(mine.path().ends_with(t["file"].get<std::string>())) << t;
+  }
+}
 
 TEST(Subset, IsRefusedByNameAndLineOutside) {
   const outside table[] = {
