@@ -64,13 +64,14 @@ cudaStream_t unused_stream() {
   return stream;
 }
 
-// Of the attributes an access window is one.
 void reset_policies(cudaStream_t stream) {
   check(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone), "cudaDeviceSetCacheConfig");
-  check(cudaStreamCopyAttributes(stream, unused_stream()), "cudaStreamCopyAttributes");
+  if (cudaStreamCopyAttributes(stream, unused_stream()) != cudaSuccess) cudaGetLastError();  // not in each driver
   int persisting = 0;
   check(cudaDeviceGetAttribute(&persisting, cudaDevAttrMaxPersistingL2CacheSize, 0), "cudaDeviceGetAttribute");
   if (persisting == 0) return;
+  cudaStreamAttrValue none = {};  // a window of no bytes
+  check(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &none), "cudaStreamSetAttribute");
   check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "cudaDeviceSetLimit");
   check(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
 }
