@@ -214,6 +214,22 @@ __global__ void own_warp_only(int* out) {
   if (threadIdx.x == 40) out[0] = s;  // @own_warp_only
 }
 
+// The writer's warp has one of the two readers.
+template <bool Bug>
+__global__ void second_reader(int* out) {
+  SIMT_SHARED(s, int);
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 1) s = 7;
+  __syncthreads();
+  const int v = t % 32 == 0 ? s : 0;  // @second_reader
+  if (Bug)
+    __syncwarp();
+  else
+    __syncthreads();
+  if (t == 1) s = 8;  // @second_reader
+  if (t == 32) out[0] = v;
+}
+
 // One warp fills, another drains, and a flag in shared memory without fences says when.
 template <bool Bug>
 __global__ void warp_handoff(int* out) {
@@ -416,6 +432,8 @@ std::vector<trial> order_trials() {
       {"transpose_tile_ok", "", run_transpose<false>},
       {"own_warp_only", "race", [](stream s) { return ints(s, own_warp_only<true>, 1, 64, 1, one); }},
       {"own_warp_only_ok", "", [](stream s) { return ints(s, own_warp_only<false>, 1, 64, 1, [](int) { return 7; }); }},
+      {"second_reader", "race", [](stream s) { return ints(s, second_reader<true>, 1, 64, 1, one); }},
+      {"second_reader_ok", "", [](stream s) { return ints(s, second_reader<false>, 1, 64, 1, [](int) { return 7; }); }},
       {"warp_handoff", "race", [](stream s) { return ints(s, warp_handoff<true>, 1, 64, 1, one); }},
       {"warp_handoff_ok", "", [](stream s) { return ints(s, warp_handoff<false>, 1, 64, 1, [](int) { return 9; }); }},
       {"barrier_after_exit", "race", [](stream s) { return ints(s, barrier_after_exit<true>, 1, 64, 1, one); }},
