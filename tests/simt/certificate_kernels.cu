@@ -122,7 +122,7 @@ __global__ void ring(const int* in, int* out, int tiles) {
       drained[k % 2].arrive();
     }
   }
-  if (Flaw == 2 && threadIdx.x == 0) sum += static_cast<int>(full[0].parity());
+  if (Flaw == 2 && threadIdx.x == 0) sum += static_cast<int>(full[0].state() & 1);
   __syncthreads();
   out[global_thread()] = sum;
 }
