@@ -249,6 +249,23 @@ std::string compiled_leniently(const toolchain& tools, const import_request& r, 
   return said;
 }
 
+// Returns the options of the library's own compilation.
+std::vector<std::string> options_of(const toolchain& tools, const import_request& r,
+                                    const std::vector<std::string>& effort) {
+  // Reports name the file as the user did, whatever the current folder.
+  std::vector<std::string> options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
+  options.insert(options.end(), effort.begin(), effort.end());
+  if (!r.standard.empty()) options.push_back("-std=" + r.standard);
+  // The flavour handles these checks; the second one makes a function end where its return is missing.
+  if (r.flavour == "race") options.push_back("-fsanitize=alignment,object-size");
+  options.push_back(tools.is_clang() ? "-fno-strict-return" : "-fsanitize=unreachable");
+  if (r.traced) {
+    const std::vector<std::string> follow = trace_options(tools);
+    options.insert(options.end(), follow.begin(), follow.end());
+  }
+  return options;
+}
+
 // Returns the standard headers that a compiler's messages ask for: older libraries included them in others.
 std::vector<std::string> asked_for_headers(const std::string& said) {
   static const std::regex asks(R"(is defined in header \S*?<([a-z_]+)>)");
@@ -330,17 +347,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     write_file(written.back()->path, sources[i].text);
     c.sources.push_back(written.back()->path);
   }
-  // Reports name the file as the user did, whatever the current folder.
-  c.options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
-  c.options.insert(c.options.end(), effort.begin(), effort.end());
-  if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
-  // The flavour handles these checks; the second one makes a function end where its return is missing.
-  if (r.flavour == "race") c.options.push_back("-fsanitize=alignment,object-size");
-  c.options.push_back(tools.is_clang() ? "-fno-strict-return" : "-fsanitize=unreachable");
-  if (r.traced) {
-    const std::vector<std::string> follow = trace_options(tools);
-    c.options.insert(c.options.end(), follow.begin(), follow.end());
-  }
+  c.options = options_of(tools, r, effort);
   // Without -fopenmp, as nvcc compiles it, a region runs on one thread.
   if (all.find("/omp.h\"") != std::string::npos) c.archives.push_back("-lgomp");
   c.output = private_path(folder, stem);
