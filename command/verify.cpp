@@ -536,7 +536,8 @@ int verify(const verify_options& o) {
   }
   if (!o.junit.empty())
     write_file(o.junit, junit_xml(junit_cases(jobs, results, failures, regressions, coverage, unjudged)));
-  fmt::print("{}; {:.1f} s in all, with what came before and after the cases\n", text_of(asked), seconds_since(begin));
+  fmt::print("{}; {:.1f} s in all, including the work before and after the cases\n", text_of(asked),
+             seconds_since(begin));
   return code;
 }
 

@@ -56,7 +56,7 @@ void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
                        source + " --entry plain --property within-error-bound");
   EXPECT_TRUE(ended(r, 1,
                     {"The sum of the exponentials is the first wrong step", "a single chain of ",
-                     " s in all, with what came before and after the cases"}));
+                     " s in all, including the work before and after the cases"}));
 }
 
 TEST(SourceTemplate, OfSoftmaxPassesAndReplays) {
