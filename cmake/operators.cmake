@@ -47,8 +47,8 @@ foreach(op IN LISTS WARPCHECK_OPERATORS)
   endforeach()
 endforeach()
 
-# The sanitized kernels take minutes to compile. A build for one part of the heavy tests, as ci/test makes it, has those
-# of the operators whose tests are in this part.
+# The sanitized kernels take minutes to compile. A build for one part of the heavy tests, as ci/test makes it, tests those
+# of the operators whose tests are in this part, and also has the operators that they are compared with.
 set(WARPCHECK_PART "" CACHE STRING "The part of the heavy tests that will run: 1 to 8 (empty: all)")
 set(WARPCHECK_SANITIZED "")
 set(part 0)
@@ -59,3 +59,13 @@ foreach(op IN LISTS WARPCHECK_OPERATORS)
     list(APPEND WARPCHECK_SANITIZED ${op})
   endif()
 endforeach()
+set(warpcheck_sanitized_kernels ${WARPCHECK_SANITIZED})
+foreach(op IN LISTS WARPCHECK_SANITIZED)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../properties/${op}/*.cpp)
+  foreach(source IN LISTS sources)
+    file(STRINGS ${source} lines REGEX "run_other\\(t, \"")
+    list(TRANSFORM lines REPLACE ".*run_other\\(t, \"([a-z_]+)\".*" "\\1")
+    list(APPEND warpcheck_sanitized_kernels ${lines})
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES warpcheck_sanitized_kernels)
