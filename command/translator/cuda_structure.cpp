@@ -235,8 +235,8 @@ void cuda_structure::note_function(size_t name) {
     while (after < t_.size() && !is(after, "{") && !is(after, ";") && !is(after, "try")) ++after;
   if (is(after, "try")) ++after;
   if (is(after, "{")) {
-    if (t_.tokens[name].file == 0)
-      functions_.push_back({namespaces_of(name) + std::string(t_.text(name)), parameter_names(name + 1)});
+    functions_.push_back(
+        {namespaces_of(name) + std::string(t_.text(name)), parameter_names(name + 1), t_.tokens[name].file != 0});
     has_main_ |= is(name, "main");
   }
   // "f(1);" at file scope is a declaration, too.

@@ -295,20 +295,24 @@ const imported_function& find_entry(const std::vector<imported_function>& define
   std::string plain = name.substr(0, name.find('<'));
   if (plain.starts_with("::")) plain.erase(0, 2);
   std::string names;
-  std::vector<const imported_function*> same, likely;
-  for (const imported_function& f : defined) {
-    if (f.name == plain) same.push_back(&f);
-    if (f.name.ends_with("::" + plain)) likely.push_back(&f);
-    if (names.find(f.name) == std::string::npos) names += (names.empty() ? "" : ", ") + f.name;
+  std::vector<const imported_function*> found;
+  for (const bool is_included : {false, true}) {
+    std::vector<const imported_function*> same, likely;
+    for (const imported_function& f : defined) {
+      if (f.is_included != is_included) continue;
+      if (f.name == plain) same.push_back(&f);
+      if (f.name.ends_with("::" + plain)) likely.push_back(&f);
+      if (!is_included && names.find(f.name) == std::string::npos) names += (names.empty() ? "" : ", ") + f.name;
+    }
+    if (found.empty()) found = same.empty() ? likely : same;
   }
-  if (same.empty()) same = likely;
-  if (same.empty())
+  if (found.empty())
     throw usage_error(
         fmt::format("entry: {} defines no function '{}'; it defines {}", file, name, names.empty() ? "none" : names));
-  if (same.size() > 1)
+  if (found.size() > 1)
     throw usage_error(fmt::format("entry: {} defines {} functions '{}'; the entry must be the only one of its name",
-                                  file, same.size(), name));
-  return *same.front();
+                                  file, found.size(), name));
+  return *found.front();
 }
 
 std::string import_library(const toolchain& tools, const import_request& r) {

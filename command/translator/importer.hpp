@@ -36,6 +36,7 @@ std::string describe(const import_error& e);
 struct imported_function {
   std::string name;                     // with its namespaces: "acme::softmax"
   std::vector<std::string> parameters;  // their names; "" if unnamed
+  bool is_included = false;             // defined in a file that the source includes
 };
 
 struct imported_source {
@@ -45,13 +46,14 @@ struct imported_source {
   // Those that are one function, with their namespaces; and the rewritten variables: their namespaces, their names.
   std::vector<std::string> single_kernels;
   std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<imported_function> functions;  // defined in the file itself, outside classes
+  std::vector<imported_function> functions;  // defined outside classes, in the file or in one that it includes
   std::vector<import_error> errors;          // if there are any, `text` must not be used
 };
 imported_source rewrite_cuda(std::string_view preprocessed, std::string_view file);
 
 // Returns the function of that name, such as "softmax<128>" or "acme::softmax"; namespaces may be omitted if only one
-// function matches. Throws usage_error if no function, or several, match.
+// function matches. The file's own functions come before included ones. Throws usage_error if no function, or several,
+// match.
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file);
 

@@ -25,6 +25,19 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 // A kernel k and a template kernel t to launch, on one line.
 const std::string k_kernels = "__global__ void k(int* p) {} template <class T, int N> __global__ void t(T* p) {} ";
 
+TEST(Entry, MayLieInAnIncludedFile) {
+  const auto entry_of = [](const std::string& header, const std::string& own) {
+    return find_entry(
+        rewrite_cuda("# 1 \"a.cu\"\n# 1 \"k.cuh\" 1\n" + header + "\n# 2 \"a.cu\" 2\n" + own, "a.cu").functions, "f",
+        "a.cu");
+  };
+  EXPECT_EQ(entry_of("void f(int* in) {}", "void g(int* out) {}").parameters.front(), "in");
+  EXPECT_EQ(entry_of("namespace n { void f(int* in) {} }", "").name, "n::f");
+  EXPECT_EQ(entry_of("void f(int* in) {}", "void f(int* own, int) {}").parameters.front(), "own");
+  EXPECT_THROW(entry_of("void f(int* in) {} void f(int*, int) {}", ""), std::exception);
+  EXPECT_THROW(entry_of("void g() {}", ""), std::exception);
+}
+
 TEST(Launch, OfAFunctionKeepsItsArgumentsAndOrder) {
   EXPECT_EQ(rewritten(k_kernels + "void f() { k<<<dim3(2, n >> 5), 64>>>(p); }"),
             " void k(int* p) { if (::simt::import::called_as_function(\"k\")) return;} "
