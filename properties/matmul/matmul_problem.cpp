@@ -234,6 +234,13 @@ reference::matmul_setting matmul_problem::setting() const {
   return s;
 }
 
+void matmul_problem::set_operands(product_matrix of_a, product_matrix of_b) {
+  a = std::move(of_a);
+  b = std::move(of_b);
+  if (has_bias()) bias = product_matrix(bias.type, 1, n());
+  if (!c.bits.empty()) c = product_matrix(output, m(), n());
+}
+
 trial_case matmul_problem::call() const {
   trial_case made = case_;
   const auto number = [&](const char* name, float value) { set_knob(made, name, format_number(value)); };

@@ -63,6 +63,8 @@ struct matmul_problem {
   reference::dot_arithmetic arithmetic() const;
   reference::dot_slices plan() const;  // matmul_plan of the contract
   reference::matmul_setting setting() const;
+  // Replaces op(A) and op(B). A bias, and what beta multiplies, become zeros of the new size, which change no sum.
+  void set_operands(product_matrix of_a, product_matrix of_b);
   // The call as a case, with inputs to be given.
   engine::trial_case call() const;
 

@@ -270,8 +270,7 @@ void check_identity(trial& t) {
     return one;
   };
   for (const bool left : {true, false}) {
-    p.a = left ? identity(b.rows) : a;
-    p.b = left ? b : identity(a.cols);
+    p.set_operands(left ? identity(b.rows) : a, left ? b : identity(a.cols));
     const product_matrix& kept = left ? b : a;
     const host_tensor c = ask(t, p);
     judge_bound(t, p, c);
@@ -319,6 +318,7 @@ trial_case transposed_case(const target& t, draw& d) {
 
 void check_transposes(trial& t) {
   matmul_problem p(t.the_case());
+  p.set_operands(p.a, p.b);
   p.ta = p.tb = false;
   const host_tensor plain = ask(t, p);
   judge_bound(t, p, plain);
@@ -334,8 +334,7 @@ void check_transposes(trial& t) {
   }
   matmul_problem q = p;
   if (!is_offered(t, q)) q.ta = q.tb = false;
-  q.a = p.b.transposed();
-  q.b = p.a.transposed();
+  q.set_operands(p.b.transposed(), p.a.transposed());
   const host_tensor c = ask(t, q);
   judge_bound(t, q, c);
   const reference::dot_slices one = p.plan(), other = q.plan();
