@@ -52,6 +52,7 @@ std::string name_of(dot_arithmetic a) {
 std::string formula_of(const matmul_problem& p, const element& e) {
   std::string v = fmt::format("{}the sum of a[{},l] b[l,{}] over l = 0 to {}", p.alpha == 1 ? "" : "alpha times ", e.i,
                               e.j, p.k() - 1);
+  if (p.alpha == 0) v = "+0 for the product: alpha is 0, so a and b are not read, whatever they hold (as in BLAS)";
   if (p.beta != 0) v += fmt::format(" + beta c_in[{},{}]", e.i, e.j);
   if (p.has_bias()) v += fmt::format(" + bias[{}]", e.j);
   const std::string c = fmt::format("c[{},{}]", e.i, e.j);
