@@ -37,6 +37,7 @@ namespace {
 constexpr double k_patience_seconds = 20;       // for a question
 constexpr double k_long_patience_seconds = 60;  // if the question has to start a GPU's context first
 constexpr double k_patient_cases = 4;           // a question takes at most as long as this many cases may
+constexpr double k_calls_of_question = 20;      // a question of short calls ends by itself, however busy the host is
 constexpr double k_most_patience = 10;          // all questions of one process take at most as long as this many may
 constexpr int64_t k_fewer_elements = 64;        // if a question takes too long, the next ones have so many times fewer
 constexpr int k_most_processes = 8;             // all of which except the last ended at a question
@@ -44,7 +45,7 @@ constexpr int k_most_processes = 8;             // all of which except the last 
 // Facts that a child found, stored where its parent sees them however the child ends.
 struct shared_notes {
   int64_t question = 0;
-  std::chrono::steady_clock::time_point since;  // of the question
+  std::chrono::steady_clock::time_point since, call;  // the beginnings of the question and of its last call
   char text[1 << 16] = "";
 };
 
@@ -61,13 +62,13 @@ class note_pad {
 
   void write(int64_t question, const std::string& text) {
     notes_->question = question;
-    notes_->since = std::chrono::steady_clock::now();
+    notes_->since = notes_->call = std::chrono::steady_clock::now();
     std::snprintf(notes_->text, sizeof notes_->text, "%s", text.c_str());
   }
   int64_t question() const { return notes_->question; }
-  double seconds_of_question() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - notes_->since).count();
-  }
+  void begin_call() { notes_->call = std::chrono::steady_clock::now(); }
+  double seconds_of_question() const { return seconds_since(notes_->since); }
+  double seconds_of_call() const { return seconds_since(notes_->call); }
   std::string text() const { return notes_->text; }
 
  private:
@@ -101,12 +102,16 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
     notes.write(notes.question(), notes.text());  // the question's time begins
     const child_outcome outcome = run_in_child(
         [&]() -> std::string {
-          const auto o =
-              ask_offer(t, properties, first, most_elements, parse_offer(t.op, notes.text()),
-                        [&](int64_t question, const offer& known) { notes.write(question, text_of(known)); });
+          const auto o = ask_offer(
+              t, properties, first, most_elements, parse_offer(t.op, notes.text()),
+              [&](int64_t question, const offer& known) { notes.write(question, text_of(known)); },
+              [&] { notes.begin_call(); });
           return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
         },
-        longest, [&] { return notes.seconds_of_question() > patience; });
+        longest,
+        [&] {
+          return notes.seconds_of_question() > patience && notes.seconds_of_call() > patience / k_calls_of_question;
+        });
     if (outcome.finished && outcome.text == "-" && i == 0) return std::nullopt;
     if (outcome.finished && outcome.text.starts_with('+')) {
       asked_offer o = parse_answer(t.op, outcome.text.substr(1));
@@ -133,7 +138,8 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
   const auto is_lacked = [&](const std::string& name, const std::string& value) {
     return std::any_of(t.offered.lacks.begin(), t.offered.lacks.end(), [&](const trait_set& traits) {
       return std::any_of(traits.begin(), traits.end(), [&](const trait& one) {
-        const bool is_whole = one.kind == trait::present || one.kind == trait::equal || one.kind == trait::unequal;
+        const bool is_whole =
+            (one.kind == trait::present && one.value.empty()) || one.kind == trait::equal || one.kind == trait::unequal;
         return is_whole && one.name == name && (value.empty() || one.value == value || one.kind == trait::unequal);
       });
     });

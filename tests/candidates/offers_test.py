@@ -17,7 +17,6 @@ if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).r
     sys.exit(0)
 
 
-
 def value(name, usual, *words):
     """An optional tensor (None) or a scalar with its usual value: its name, which calls have more than the plain one,
     and the words of its traits."""
@@ -42,9 +41,16 @@ PRODUCT = ("product", "given['x'].shape[0] * given['x'].shape[1] % 4", ["cols*ro
 OBLONG = ("oblong", "len({*given['a'].shape, *given['b'].shape}) > 1", ["k!=m!=n"])
 RAGGED = ("ragged", "any(n % 16 for n in (*given['a'].shape, *given['b'].shape))", ["m%16", "n%16", "k%16"])
 
+
+def required(*names):
+    """Optional tensors that the function needs."""
+    return ("required_" + "_".join(names), " or ".join(f"given.get({n!r}) is None" for n in names),
+            [f"{n} absent" for n in names] + ["batch<1", "hidden<1", "rows<1", "n<1"])
+
+
 # Of each operator, what a call may have beyond the plain one.
 FEATURES = {
-    "softmax": [value("index", None)],
+    "softmax": [value("index", None), required("index")],
     "log_softmax": [APART, EMPTY, SHORT],
     "logsumexp": [APART, EMPTY, SHORT],
     "argmax": [APART, EMPTY, NO_COLS, SHORT, MISALIGNED, UNEVEN],
@@ -54,6 +60,7 @@ FEATURES = {
     "sigmoid": [value("mu", 0, "mu!=0"), value("sigma", 1, "sigma!=1"), MISALIGNED],
     "matmul": [
         value("bias", None),
+        required("bias"),
         value("c_in", None, "c_in", "beta!=0"),
         value("ta", 0, "ta=yes"),
         value("alpha", 1, "alpha!=1"),
@@ -65,7 +72,7 @@ FEATURES = {
     "histogram": [value("stage", 0, "gh", "stage"), value("rows", None)],
     "best_split": [value("in_value", None), *(value(n, 0) for n in ("extra_trees", "path_smooth", "lambda_l1"))],
     "gru": [*(value(name, None) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")),
-            ("directions", "given['w_hh'].shape[0] > 1", ["directions>1"])],
+            required("h0", "b_hh"), ("directions", "given['w_hh'].shape[0] > 1", ["directions>1"])],
 }
 FEATURES = {op: FEATURES[op] for op in os.environ.get("WARPCHECK_TEST_OPERATORS", " ".join(FEATURES)).split()}
 
@@ -186,6 +193,18 @@ def matmul(a, b, c, beta):
     with numpy.errstate(all="ignore"):
         before = beta * c.astype("f8") if {reads} else 0
         c[...] = a.astype("f8") @ b.astype("f8") + before
+
+
+matmul.dtypes = ["f16"]
+"""
+SCALED = """
+import numpy
+
+
+def matmul(a, b, c, alpha):
+    a, b, c = (numpy.asarray(t) for t in (a, b, c))
+    with numpy.errstate(all="ignore"):
+        c[...] = {factor} alpha * (a.astype("f8") @ b.astype("f8"))
 
 
 matmul.dtypes = ["f16"]
@@ -326,6 +345,18 @@ class Offers(unittest.TestCase):
                 said = done.stdout + done.stderr
                 self.assertEqual(done.returncode, 0 if verdict == "pass" else 1, said)
                 self.assertRegex(said, f"matmul f16: offers c_in, beta;.*(?s:.*){verdict}")
+
+    @unittest.skipIf("matmul" not in FEATURES, "about matmul")
+    def test_operands_with_factor_0_are_not_read(self):
+        for factor, code in (("alpha and", 0), ("", 1)):
+            with self.subTest(factor=factor), tempfile.TemporaryDirectory() as name:
+                (pathlib.Path(name) / "scaled.py").write_text(SCALED.format(factor=factor))
+                done = self.run_verify(pathlib.Path(name), "matmul", "scaled.py", "--shrink-seconds", "0.5",
+                                       "--property", "beta-alpha-contract", cases=24)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                for line in re.findall(r"warpcheck replay '(.*)'", done.stdout):
+                    told = subprocess.run([WARPCHECK, "explain", line], capture_output=True, text=True, cwd=name)
+                    self.assertIn("alpha is 0, so a and b are not read", told.stdout + told.stderr)
 
     @unittest.skipIf("matmul" not in FEATURES, "about matmul")
     def test_an_exception_that_says_what_is_not_offered_is_a_refusal(self):

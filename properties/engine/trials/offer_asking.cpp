@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <initializer_list>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -15,12 +13,14 @@
 #include <string>
 #include <utility>
 
+#include "properties/engine/cases/absence.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
+#include "properties/engine/trials/size_rules.hpp"
 #include "properties/engine/trials/trial_launch.hpp"
 #include "properties/engine/trials/trial_plan.hpp"
 
@@ -33,7 +33,6 @@ constexpr uint64_t k_seed = 1;
 constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
 constexpr double k_most_addresses = 0x1p36;                    // bytes, of a case with rows that lie far apart
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
-constexpr int64_t k_most_multiple = 256;
 constexpr size_t k_most_vain_answers = 300;
 
 // True if the call has an output with elements. A candidate may answer any other call, which is therefore not made.
@@ -54,34 +53,6 @@ trait different_extents(const axis& extents) {
   return {trait::different, fmt::format("{}", fmt::join(extents, k_differs)), "", 0};
 }
 
-// True if a call of this size is answered; nothing if no such call can be made.
-using size_answers = std::function<std::optional<bool>(int64_t size)>;
-
-// True if the answer for all of these sizes is `expected`, as far as there is one.
-bool all_are(const size_answers& answers, bool expected, std::initializer_list<int64_t> sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return answers(size) != !expected; });
-}
-
-// Bisects between a refused and an answered size, down to neighbours; returns the answered one.
-int64_t answered_border(const size_answers& answers, int64_t refused, int64_t answered) {
-  while (std::abs(answered - refused) > 1) {
-    const int64_t middle = refused + (answered - refused) / 2;
-    (answers(middle).value_or(false) ? answered : refused) = middle;
-  }
-  return answered;
-}
-
-// Returns the first size above `from` that is answered: tried one by one at first, then by bisection.
-std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) {
-  constexpr int64_t k_long = 4096, k_farthest = int64_t{1} << 16;
-  const int64_t near = from < k_long ? k_most_multiple : 16;
-  for (int64_t size = from + 1; size <= from + near; ++size)
-    if (answers(size).value_or(false)) return size;
-  for (int64_t step = 2 * near; step <= k_farthest; step *= 2)
-    if (answers(from + step).value_or(false)) return answered_border(answers, from + step / 2, from + step);
-  return std::nullopt;
-}
-
 // False for a case that takes too long or too many addresses for a question.
 bool can_be_asked(const trial_case& c) {
   double bytes = 0;
@@ -90,44 +61,10 @@ bool can_be_asked(const trial_case& c) {
   return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses;
 }
 
-// The sizes that a candidate refuses, as far as its answers beside a refused size show.
-struct size_rule {
-  std::optional<trait::kind_type> kind;
-  int64_t size = 0;
-};
-
-size_rule upper_bound_of(const size_answers& answers, int64_t size) {
-  for (int64_t step = 1; step < size; step = std::min(2 * step, std::max(step + 1, size - 1))) {
-    if (!answers(size - step).value_or(false)) continue;
-    const int64_t most = answered_border(answers, size, size - step);
-    const bool is_bound = all_are(answers, true, {std::max<int64_t>(1, most - 1), std::max<int64_t>(1, most - 2)}) &&
-                          all_are(answers, false, {most + 2, most + 3, most + 5, 2 * most + 1});
-    return is_bound ? size_rule{trait::more, most} : size_rule{};
-  }
-  return {};
-}
-
-// Returns the rule by which this size is refused. The rule must predict the answers on both sides of its border: a
-// candidate that refuses every seventh size has neither a least size nor a multiple.
-size_rule rule_of(const size_answers& answers, int64_t size) {
-  const std::optional<int64_t> first = next_answered(answers, size);
-  if (!first) return upper_bound_of(answers, size);
-  const int64_t a = *first, m = next_answered(answers, a).value_or(a) - a;
-  if (m > 1 && m <= k_most_multiple && a % m == 0 && all_are(answers, true, {a + 2 * m, a + 3 * m}) &&
-      all_are(answers, false, {a - 1, a + m + 1, a + 2 * m - 1, a + 2 * m + m / 2, a + 3 * m + 1}))
-    return {trait::not_multiple, m};
-  // A candidate with a least size may answer a call of no elements.
-  const auto below = [&](int64_t other) { return std::clamp(other, std::min<int64_t>(size, 1), a - 1); };
-  if (all_are(answers, true, {a + 1, a + 2, a + 3}) &&
-      all_are(answers, false, {below(1), below(size / 2), below(size - 3), below(size - 2), below(size - 1), a - 1}))
-    return {trait::fewer, a};
-  return {};
-}
-
 class inquiry {
  public:
-  inquiry(const target& t, offer known)
-      : candidate_(open_candidate(t.candidate, t.op, t.device)), known_(std::move(known)) {}
+  inquiry(const target& t, offer known, const std::function<void()>& calls)
+      : candidate_(open_candidate(t.candidate, t.op, t.device)), known_(std::move(known)), calls_(calls) {}
 
   // Finds everything that keeps the case from being answered.
   void ask(trial_case c) {
@@ -287,6 +224,7 @@ class inquiry {
     const tensor_map inputs = inputs_of(c);
     const auto values = [&](const tensor_spec& spec) -> const host_tensor& { return inputs.at(spec.name); };
     const launch_spec once = refused_launch_spec(candidate_);
+    calls_();
     const launch_group launched(c, std::span(&once, 1), 0, values);
     return launched.call(0).status == WARPCHECK_UNSUPPORTED;
   }
@@ -351,6 +289,25 @@ class inquiry {
     for (const trait& t : traits_of(c))
       for (const trial_case& other : offered_without(c, t))
         if (!is_refused(other)) return {t};
+    return refused_absence(c);
+  }
+
+  // Returns the optional tensor that the refused case lacks, and without which no case was answered.
+  trait_set refused_absence(const trial_case& c) const {
+    const description& d = *find_description(c.op);
+    trait_set absent;
+    for (const tensor_rule& info : d.form_of(c)->tensors)
+      if (const trait t = absence_of(info.name); has(c, t) && !is_answered({t})) absent.push_back(t);
+    const auto with_all_but = [&](const trait* left) {
+      trial_case other = c;
+      for (const trait& t : absent)
+        if (&t != left)
+          if (std::vector<trial_case> others = without(other, t); !others.empty()) other = std::move(others.front());
+      return other;
+    };
+    if (absent.empty() || answered_.empty() || is_refused(with_all_but(nullptr))) return {};
+    for (const trait& t : absent)
+      if (is_refused(with_all_but(&t))) return {t};
     return {};
   }
 
@@ -522,6 +479,7 @@ class inquiry {
 
   candidate candidate_;
   offer known_;
+  const std::function<void()>& calls_;
   trial_case plainest_;               // of the cases that were answered
   std::vector<trial_case> answered_;  // that had something to do
   bool was_refused_ = false;          // a call with something to do
@@ -567,11 +525,12 @@ int64_t elements_without_workspaces(const trial_case& c) {
 
 std::optional<asked_offer> ask_offer(const target& of, std::span<const property* const> properties, int64_t first,
                                      int64_t most_elements, offer known,
-                                     const std::function<void(int64_t question, const offer&)>& answered) {
+                                     const std::function<void(int64_t question, const offer&)>& answered,
+                                     const std::function<void()>& calls) {
   target t = of;
   t.size = 0;
   t.offered = {};
-  inquiry asking(t, std::move(known));
+  inquiry asking(t, std::move(known), calls);
   int64_t question = 0;
   const int64_t cases_of_property =
       std::max(k_least_cases_of_property, k_least_questions / std::max<int64_t>(1, std::ssize(properties)));

@@ -27,9 +27,11 @@ constexpr int64_t k_most_elements_of_question = int64_t{1} << 14;
 // Asks calls like the cases of these properties, from question number `first` on, given what is already known, with at
 // most `most_elements` where such a case exists.
 // `answered` is called before each question with its number and the knowledge by then, so that a question that ends the
-// process can be skipped. Returns nothing if every call with elements was answered by unsupported.
+// process can be skipped; `calls` before each call of a question. Returns nothing if every call with elements was
+// answered by unsupported.
 std::optional<asked_offer> ask_offer(const target& t, std::span<const property* const> properties, int64_t first,
                                      int64_t most_elements, offer known,
-                                     const std::function<void(int64_t question, const offer&)>& answered);
+                                     const std::function<void(int64_t question, const offer&)>& answered,
+                                     const std::function<void()>& calls);
 
 }  // namespace warpcheck::engine
