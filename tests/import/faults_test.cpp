@@ -76,6 +76,14 @@ TEST(Access, BeyondTheHostsStackIsACrashWithItsLine) {
   EXPECT_TRUE(ended(r, 1, {"crash: access to address 0x", "in the host's code at mine.cu:"}));
 }
 
+// A pointer to no buffer has none that its index could leave.
+TEST(Access, IndexedFromANullPointerIsThatOfItsAddress) {
+  const result r = run(
+      "__global__ void k(char* none, size_t at) { none[at + threadIdx.x] = 1; }\n"
+      "int main() { char* p; cudaMalloc(&p, 32); k<<<1, 32>>>(nullptr, reinterpret_cast<size_t>(p)); cudaFree(p); }\n");
+  EXPECT_EQ(r.status, 0) << r.output;
+}
+
 // A kernel that waits for a flag, which the host sets before the launch and, optionally, after it.
 std::string waiting(const std::string& allocate, const std::string& flag, const std::string& behind = "") {
   return "__global__ void k(volatile int* flag, int* y) { while (*flag == 0) {} *y = 1; }\n"
@@ -152,6 +160,19 @@ TEST(KeepGoing, AfterAnAccessOutsideShowsTheRaceBehindIt) {
     EXPECT_TRUE(r.has("race: write by ") && r.has(" at mine.cu:6 ")) << access << "\n" << r.output;
     EXPECT_FALSE(r.has("cudaFree at")) << access << "\n" << r.output;
   }
+}
+
+// A read over the end of a shared array: its bytes inside keep their values, those outside are zeros.
+TEST(KeepGoing, AfterAReadThatIsPartlyOutsideAnArrayHasItsBytesInside) {
+  const result r =
+      run("__global__ void fill() { __shared__ int s[64]; s[threadIdx.x] = -1; }\n"
+          "__global__ void k(long long* p) {\n  __shared__ alignas(8) int s[3];\n  s[threadIdx.x] = 7;\n"
+          "  __syncwarp();\n  if (threadIdx.x == 0) *p = *reinterpret_cast<long long*>(s + 2);\n}\n"
+          "int main() { long long *p, h = 0; cudaMalloc(&p, 8); fill<<<1, 64>>>(); k<<<1, 3>>>(p);\n"
+          "  cudaMemcpy(&h, p, 8, cudaMemcpyDeviceToHost); cudaFree(p); return h == 7 ? 0 : 5; }\n",
+          "--schedule fair --keep-going");
+  EXPECT_TRUE(ended(r, 1, {"read of 8 bytes by ", " at mine.cu:6 at byte 8 of a shared array of 12 bytes"},
+                    {"the program returned"}));
 }
 
 // 64 reads of each of 1,023 threads stay open, each for an access that would excuse it, during a million others. A

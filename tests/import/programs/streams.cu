@@ -25,6 +25,15 @@ __global__ void count(int* counts) {
   atomicAdd(counts + threadIdx.x % 4, 1);  // count
 }
 __global__ void fill_bytes(char* bytes, int first) { bytes[2 * threadIdx.x + first] = 1; }
+// A copy of one byte more than the word before it.
+__global__ void write_over_words(char* bytes) {
+  const int one = 1;
+  *reinterpret_cast<int*>(bytes) = one;
+  std::memcpy(bytes + 1, &one, 4);
+}
+__global__ void read_byte(const char* bytes, int* y) {
+  *y = bytes[4];  // unaligned-copy
+}
 __global__ void announce(int* data, volatile int* flag) {
   *data = 7;
   __threadfence_system();
@@ -189,6 +198,12 @@ void share_work(world& w) {
     add<<<1, k_items, 0, b>>>(w.x, w.y);  // pageable-upload
     cudaDeviceSynchronize();
     std::free(source);
+  }
+  if (w.is("unaligned-copy")) {
+    write_over_words<<<1, 1, 0, a>>>(reinterpret_cast<char*>(w.x));  // unaligned-copy-launch
+    ORDERS(cudaStreamSynchronize(a));
+    read_byte<<<1, 1, 0, b>>>(reinterpret_cast<char*>(w.x), w.y);
+    cudaDeviceSynchronize();
   }
   share_longer(w, a, b, event);
   cudaEventDestroy(event);
