@@ -125,6 +125,7 @@ const property_registration registration([] {
   p.add("cross-operator", "the index is that of softmax on the same rows", related_rows, check_cross_operator);
   p.add_common("bit-repeatability");
   p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("device-agreement");
   p.add_common("no-hazard");
   p.add("empty", "rows without columns get index -1; without rows nothing is written", empty_rows, check_empty)

@@ -408,6 +408,7 @@ const property_registration registration([] {
       .share_percent = 10;
   p.add_common("bit-repeatability").share_percent = 20;
   p.add_reused_storage();
+  p.add_batch_invariance();
   p.add_common("no-hazard", hazardous_rows);
   p.add("empty", "without elements nothing is written", empty_rows, check_empty_rows).share_percent = 20;
   p.add_common("rejects-invalid-calls", refused_sorts, check_refusals);

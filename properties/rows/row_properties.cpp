@@ -411,6 +411,7 @@ void row_properties::add_batch_invariance() {
         need_equal_launches(t);
         judge_rows(op, t, r);
       }));
+  list_.back().needs_batch_invariance = op_.described.statements.batch_invariant;
 }
 
 void row_properties::add_reused_storage(row_generator generate) {
