@@ -309,6 +309,13 @@ class Content(Report):
         _, s = self.page("--bench", self.file("b.json", timed))
         self.assertIn("2026-11-25, times of source:mine.cu:f, not verified", s["speed"])
 
+    def test_the_cost_of_batch_invariance_is_shown(self):
+        timed = made.benchmark()
+        timed["benchmarks"][0]["batch_invariance_cost"] = 1.25
+        _, s = self.page("--bench", self.file("b.json", timed))
+        shown = "the fastest batch-invariant kernel: 1.25 of the time of the fastest other"
+        self.assertEqual(s["speed"].count(shown), 1)
+
     def test_what_is_missing_says_how_to_add_it(self):
         _, s = self.page("--mutants", self.file("m.json", made.mutants()))
         for section in ("verdicts", "counterexamples", "hazards", "errors", "fuzz", "speed", "nights"):

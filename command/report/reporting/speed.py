@@ -80,6 +80,7 @@ def rows_of(content):
                 "limits": limits,
                 "fraction": max(at for _, at in limits) / us if us and limits else None,
                 "peers": peers,
+                "batch_invariance_cost": row.get("batch_invariance_cost"),
                 "error": row.get("error_message") if row.get("error_occurred") else None,
             }
         )
