@@ -45,6 +45,17 @@ std::vector<trial_case> smaller_shapes(const trial_case& c) {
   return found;
 }
 
+// Gives an element of a seeded input of numbers the value of another one, both drawn by the number of the call.
+void exchange_element(tensor_spec& t, uint64_t call) {
+  if (!t.is_input || !is_float(t.type) || t.elements() == 0 || seed_argument(t.fill) < 0) return;
+  const auto draw = [&](uint64_t what) {
+    return static_cast<int64_t>(hash64(call, what) % static_cast<uint64_t>(t.elements()));
+  };
+  const int64_t to = draw(0), from = draw(1);
+  const double value = materialize(t).value(from / t.cols(), from % t.cols());
+  t.fill.edits.push_back({to / t.cols(), to % t.cols(), value});
+}
+
 }  // namespace
 
 reused_memory::reused_memory(const std::vector<trial_case>& calls) {
@@ -87,7 +98,10 @@ std::vector<trial_case> calls_on_same_storage(const trial_case& c) {
   for (size_t i = 1; i < k_calls; ++i) {
     calls.push_back(i % 2 && !others.empty() ? others[i / 2 % others.size()] : c);
     for (tensor_spec& t : calls.back().tensors)
-      if (t.is_input) reseed(t, i, k_seeds);
+      if (i % 4 == 2)
+        exchange_element(t, i);
+      else if (t.is_input)
+        reseed(t, i, k_seeds);
   }
   return calls;
 }

@@ -44,8 +44,9 @@ class reused_memory {
 void reseed(tensor_spec& t, uint64_t call, int64_t seeds);
 // True if the values of an input follow from a seed, so that new data of the same kind can be drawn.
 bool has_seeded_input(const trial_case& c);
-// Returns the case and ten more calls: every other one has a smaller shape, if an extent can shrink, and all have
-// values of other seeds.
+// Returns the case and ten more calls: every other one has a smaller shape, if an extent can shrink. Three differ from
+// the case in one element of each seeded input, which nobody notices who compares some elements; all others have values
+// of other seeds.
 std::vector<trial_case> calls_on_same_storage(const trial_case& c);
 
 // Property reused-storage of an operator: cases are generated as `usual` generates them, and each call is checked as
