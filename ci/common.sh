@@ -75,24 +75,13 @@ all_operators() {
 # is_operator NAME
 is_operator() { [[ " $(all_operators) " == *" $1 "* ]]; }
 
-# compared_with OPERATOR...: these, and those whose results their properties compare with.
-compared_with() {
-  local op
-  for op in "$@"; do
-    echo "$op"
-    cat "$root/properties/$op/"*.cpp | sed -n 's/.*run_other(t, "\([a-z_]*\)".*/\1/p'
-  done
-}
-
-# build_only PRESET OPERATOR...: the command with these operators, those that they are compared with and those that the
-# folder had before.
+# build_only PRESET OPERATOR...: the command with these operators and those that the folder had before.
 build_only() {
-  local preset=$1 folder=$root/build/$1 op nvcc only=() known wanted
+  local preset=$1 folder=$root/build/$1 op nvcc only=() known
   shift
-  wanted=$(compared_with "$@" | xargs)
   known=$(sed -n 's/^WARPCHECK_ONLY:STRING=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
   for op in $(all_operators); do
-    [[ " $wanted ${known//;/ } " == *" $op "* ]] && only+=("$op")
+    [[ " $* ${known//;/ } " == *" $op "* ]] && only+=("$op")
   done
   known=$(IFS=';' && echo "${only[*]}")
   nvcc=$(find_nvcc || true)

@@ -19,8 +19,24 @@ set(WARPCHECK_OPERATORS
 # rows_alone.
 set(WARPCHECK_BATCH_INVARIANT scan sigmoid matmul gru)
 
+# warpcheck_with_compared(VARIABLE OPERATOR...): these, and those whose results their properties compare with.
+function(warpcheck_with_compared variable)
+  set(ops ${ARGN})
+  foreach(op IN LISTS ARGN)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/properties/${op}/*.cpp)
+    foreach(source IN LISTS sources)
+      file(STRINGS ${source} lines REGEX "run_other\\(t, \"")
+      list(TRANSFORM lines REPLACE ".*run_other\\(t, \"([a-z_]+)\".*" "\\1")
+      list(APPEND ops ${lines})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES ops)
+  set(${variable} ${ops} PARENT_SCOPE)
+endfunction()
+
 # A build for whoever works on some of them: ci/check, and ci/verify with operators named.
-set(WARPCHECK_ONLY "" CACHE STRING "Build these operators only, without tests and benchmarks (a list; empty: all)")
+set(WARPCHECK_ONLY "" CACHE STRING
+  "Build these operators, and those that they are compared with, without tests and benchmarks (a list; empty: all)")
 set(WARPCHECK_LEFT_OUT "")
 if(WARPCHECK_ONLY)
   foreach(op IN LISTS WARPCHECK_ONLY)
@@ -33,8 +49,9 @@ if(WARPCHECK_ONLY)
     message(FATAL_ERROR "WARPCHECK_ONLY: tests, benchmarks and examples are of all operators; "
       "set WARPCHECK_TESTS, WARPCHECK_BENCH and WARPCHECK_EXAMPLES to OFF")
   endif()
+  warpcheck_with_compared(built ${WARPCHECK_ONLY})
   set(WARPCHECK_LEFT_OUT ${WARPCHECK_OPERATORS})
-  list(REMOVE_ITEM WARPCHECK_LEFT_OUT ${WARPCHECK_ONLY})
+  list(REMOVE_ITEM WARPCHECK_LEFT_OUT ${built})
   list(REMOVE_ITEM WARPCHECK_OPERATORS ${WARPCHECK_LEFT_OUT})  # keeps their order
 endif()
 
@@ -57,12 +74,6 @@ foreach(op IN LISTS WARPCHECK_OPERATORS)
   set(warpcheck_part_of_${op} ${part})
   if(NOT WARPCHECK_PART OR WARPCHECK_PART EQUAL part)
     list(APPEND WARPCHECK_SANITIZED ${op})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../properties/${op}/*.cpp)
-    foreach(source IN LISTS sources)
-      file(STRINGS ${source} lines REGEX "run_other\\(t, \"")
-      list(TRANSFORM lines REPLACE ".*run_other\\(t, \"([a-z_]+)\".*" "\\1")
-      list(APPEND WARPCHECK_SANITIZED ${lines})
-    endforeach()
   endif()
 endforeach()
-list(REMOVE_DUPLICATES WARPCHECK_SANITIZED)
+warpcheck_with_compared(WARPCHECK_SANITIZED ${WARPCHECK_SANITIZED})
