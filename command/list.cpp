@@ -83,7 +83,7 @@ nlohmann::json demands_on(const std::string& op) {
     if (p.op != op) continue;
     std::vector<std::string> types;
     for (const dtype t : p.types) types.emplace_back(name_of(t));
-    const null_kernel_quota quota = null_kernel_quota_of(op, p.name);
+    const engine::null_kernel_quota quota = null_kernel_quota_of(op, p.name);
     properties.push_back({{"name", p.name},
                           {"sentence", p.sentence},
                           {"types", types},

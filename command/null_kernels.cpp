@@ -114,7 +114,7 @@ bool print_guesses(const null_kernel_plan& plan, const run_result_set& results, 
         guessed += count;
       }
     }
-    const null_kernel_quota q = null_kernel_quota_of(p.op, p.name);
+    const engine::null_kernel_quota q = null_kernel_quota_of(p.op, p.name);
     const bool ok = guessed * 100 <= cases * q.percent;
     met &= ok;
     std::string names;

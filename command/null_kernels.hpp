@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "command/commands.hpp"
+#include "properties/engine/cases/description.hpp"
 
 namespace warpcheck::cli {
 
