@@ -46,11 +46,18 @@ bool copies_arrive(bool counts) {
   return true;
 }
 
+// Shared address of the same place in the other block of the pair.
+__device__ uint32_t address_there(const void* here, uint32_t rank) {
+  uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(here)), "r"(rank ^ 1));
+  return there;
+}
+
 // Each block sends a pair of numbers to the other one, whose barrier expects eight bytes.
 __global__ void send(int* out) {
   __shared__ alignas(16) int s[2];
   __shared__ uint64_t full;
-  uint32_t rank, there, barrier_there;
+  uint32_t rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   if (threadIdx.x == 0) {
     init_barrier(&full);
@@ -61,10 +68,9 @@ __global__ void send(int* out) {
   }
   asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
   if (threadIdx.x == 0) {
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(s)), "r"(rank ^ 1));
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier_there) : "r"(shared_address(&full)), "r"(rank ^ 1));
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(there),
-                 "r"(10 * rank + 1), "r"(10 * rank + 2), "r"(barrier_there)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
+                     address_there(s, rank)),
+                 "r"(10 * rank + 1), "r"(10 * rank + 2), "r"(address_there(&full, rank))
                  : "memory");
   }
   wait_for(&full, 0);
@@ -84,7 +90,7 @@ bool sends() {
 __global__ void add(int* out) {
   __shared__ int s[4];
   __shared__ uint64_t full;
-  uint32_t rank, there, barrier_there;
+  uint32_t rank;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   if (threadIdx.x == 0) {
     s[0] = 0, s[1] = -1000, s[2] = 0, s[3] = 7;
@@ -94,8 +100,7 @@ __global__ void add(int* out) {
                  : "memory");
   }
   asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared_address(s)), "r"(rank ^ 1));
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier_there) : "r"(shared_address(&full)), "r"(rank ^ 1));
+  const uint32_t there = address_there(s, rank), barrier_there = address_there(&full, rank);
 #define ADD(OPERATION, PLACE, VALUE)                                                               \
   asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." OPERATION \
                " [%0], %1, [%2];" ::"r"(there + 4 * PLACE),                                        \
