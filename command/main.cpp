@@ -365,7 +365,7 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
   emulated->add_option("--timeout", e.timeout, "Seconds after which a run is stopped")->capture_default_str();
   emulated
       ->add_option("--step-limit", e.step_limit,
-                   "A launch in which no thread ends during this many scheduler steps is a livelock")
+                   "A launch whose threads wait, and none ends, for this many scheduler steps is a livelock")
       ->capture_default_str();
   emulated->add_option("--volatile", e.volatile_as, "Treat volatile accesses as relaxed atomics, or as plain ones")
       ->check(CLI::IsMember({"relaxed", "plain"}))

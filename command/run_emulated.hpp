@@ -20,8 +20,8 @@ struct run_emulated_options {
   std::vector<std::string> arguments;          // of the program
   std::vector<std::string> launches, arrays, writes, expects;  // of a PTX module (ptx_launches.hpp)
   std::string json;
-  double timeout = 60;                // seconds per run
-  uint64_t step_limit = 200'000'000;  // a launch in which no thread ends during this many scheduler steps is a livelock
+  double timeout = 60;                  // seconds per run
+  uint64_t step_limit = 200'000'000;    // scheduler steps in which threads wait and none ends: then it is a livelock
   std::string volatile_as = "relaxed";  // or "plain": volatile accesses race like any others
   bool quiet = false;                   // hides the output of the program
   bool keep_going = false;              // continues after findings: a race ends no launch, and a launch ends no program

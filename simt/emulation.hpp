@@ -82,7 +82,7 @@ struct emulation {
   unsigned resident_blocks = 8;       // blocks in flight; a cooperative launch or a cluster raises it to what it needs
   unsigned sm_count = 4;              // what device_properties reports; results must not depend on the host's cores
   unsigned sm_arch = 90;              // whose tensor cores the device has: 80, 86, 89, 90 or 100
-  uint64_t step_limit = 200'000'000;  // scheduler steps in which no thread of a launch ends: then it is a livelock
+  uint64_t step_limit = 200'000'000;  // scheduler steps in which threads wait and none ends: then it is a livelock
   uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
   bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
   bool record =

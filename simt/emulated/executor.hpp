@@ -372,6 +372,7 @@ struct executor {
   bool leaves_warp = false;     // greedy: after the next turn of spinning another warp runs
   uint32_t spin_successor = 0;  // greedy: who ran after the last turn of spinning that went to the next thread
   uint64_t last_step = 0, idle_yields = 0;
+  uint64_t asks = 0;                   // atomics that changed nothing, since a thread ended
   const void* awaited = nullptr;       // the word that the last thread of a livelock asked in vain
   uint64_t accesses = 0;               // of this launch, checked
   const emulation* counted = nullptr;  // the stream whose launches are counted

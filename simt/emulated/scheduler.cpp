@@ -124,6 +124,18 @@ uint32_t replayed_choice(uint64_t step) {
   });
 }
 
+void renew_steps() {
+  device.last_step = device.stream->steps + device.stream->step_limit;
+  device.asks = 0;
+}
+
+// Threads that hardly ever ask a word wait for no other thread, except at barriers, which find their deadlocks
+// themselves: such a launch is long.
+void reach_step_limit() {
+  if (device.asks < device.stream->step_limit / 16) return renew_steps();
+  stop_livelock("the launch exceeded its limit of scheduler steps");
+}
+
 // Loads ahead of its turn what the thread after next needs, where the order says: since its last turn its stack has
 // left the nearest cache, and its state before that. (Inline by force: g++ 12 takes a function that only prefetches for
 // one without effect.)
@@ -157,7 +169,7 @@ void run_unless_self(uint32_t next) {
 void leave_thread() {
   thread& self = *current;
   device.idle_yields = 0;
-  device.last_step = device.stream->steps + device.stream->step_limit;  // somebody gets on
+  renew_steps();  // somebody gets on
   const uint32_t next = self.home->alive == 0 ? k_nobody : pick(self.resident, turn::blocks);
   ++device.stream->switches;
   current = next == k_nobody ? nullptr : &thread_of(next);
@@ -190,7 +202,7 @@ void begin_schedule() {
   }
   device.order = s.strategy == strategy::explore ? strategy::fair : s.strategy;
   device.step_at_access = device.order == strategy::preempt || (device.order == strategy::replay && s.counts_accesses);
-  device.last_step = device.stream->steps + device.stream->step_limit;
+  renew_steps();
   device.idle_yields = 0;
   device.leaves_warp = false;
   device.spin_successor = 0;
@@ -251,7 +263,7 @@ uint32_t seeded_choice(uint32_t last, turn t, uint64_t step) {
 SIMT_INLINE uint32_t pick_here(uint32_t last, turn t) {
   if (explores() && device.runnable.next(0) == k_nobody) explore_choose();
   const uint64_t step = ++device.stream->steps;
-  if (step > device.last_step) stop_livelock("the launch exceeded its limit of scheduler steps");
+  if (step > device.last_step) reach_step_limit();
   if (device.order <= strategy::reverse) return base_choice(device.order, last, t);
   return device.order == strategy::replay ? replay_choice(last, t, step) : seeded_choice(last, t, step);
 }
@@ -308,7 +320,10 @@ void access_point() {
 void atomic_done(bool changed, const void* p, const void* pc, bool waits) {
   thread& self = *current;
   self.accesses = 0;
-  if (changed) device.idle_yields = 0;
+  if (changed)
+    device.idle_yields = 0;
+  else
+    ++device.asks;
   if (changed) {
     self.is_not_idle();
     self.idle_at = p;
@@ -336,6 +351,7 @@ void yield_to_others(const call_site& site) {
   thread& self = *current;
   self.site = site;
   self.is_not_idle();
+  device.asks += k_spin;
   const uint64_t allowed = (uint64_t{1} << 16) + 64 * uint64_t{device.slots} * device.padded;
   if (++device.idle_yields > allowed) stop_livelock("every runnable thread spins and memory does not change");
   land_one_flight();

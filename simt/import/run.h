@@ -15,7 +15,7 @@ typedef void (*simt_import_report_fn)(void* user, const char* kind, const char* 
 
 typedef struct simt_import_options {
   const char* schedule;          /* token of simt/emulation.hpp */
-  unsigned long long step_limit; /* scheduler steps in which no thread of a launch ends; 0: the default */
+  unsigned long long step_limit; /* scheduler steps in which threads wait and none ends; 0: the default */
   simt_import_report_fn report;
   void* user;
   int keep_going;               /* whether races end no launch, and what ends one does not end the program */

@@ -225,6 +225,10 @@ __global__ void b31(int* y) {
 __global__ void b32(int* y) {
   if (threadIdx.x < 16) y[threadIdx.x] = 1;
 }
+// 33: waits for a number that nobody writes, and meets its warp between two looks
+__global__ void b33(int* y) {
+  while (atomicAdd(y, 0) == 0) __syncwarp();
+}
 // Copies an int back after a kernel that writes none of it, or a half of 32.
 void copy_unwritten() {
   int *p, h;
@@ -284,6 +288,7 @@ int main(int argc, char** argv) {
     case 30: b30<<<1, 32>>>(dev<char>(1 << 18), argc > 2 ? atol(argv[2]) : 0); break;
     case 31: b31<<<600, 256>>>(dev<int>(600)); break;
     case 32: copy_half_written(); break;
+    case 33: b33<<<1, 64>>>(dev<int>(1)); break;
     default: return 3;
   }
   cudaDeviceSynchronize();
