@@ -99,6 +99,12 @@ std::string foreign_header(std::string_view preprocessed) {
   return "";
 }
 
+// True if a preprocessed source has PTX like "wmma.load.a.sync" ("wgmma" does not match).
+bool has_wmma(std::string_view preprocessed) {
+  return preprocessed.find("wmma.load.") != std::string_view::npos ||
+         preprocessed.find("wmma.mma.") != std::string_view::npos;
+}
+
 // True if a source includes the toolkit's Thrust instead of the stand-in.
 bool includes_thrust(std::string_view preprocessed) {
   return preprocessed.find("/thrust/detail/config") != std::string_view::npos &&
@@ -186,6 +192,13 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
     source.text = text;
     source.has_main = text.find(" main(") != std::string::npos;
     return source;
+  }
+  // Inline PTX with wmma needs fragments, which only programs with fragments of their own include.
+  const std::string fragments = tools.root() + "/simt/import/ptx_wmma.hpp";
+  if (has_wmma(text) && std::find(r.headers.begin(), r.headers.end(), fragments) == r.headers.end()) {
+    import_request with = r;
+    with.headers.push_back(fragments);
+    return rewritten_source(tools, with, file, folder, of_module);
   }
   return rewrite_cuda(of_module == nullptr ? text : isolated(text, *of_module, folder.string()), file);
 }

@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
+#include <utility>
 
 #include "command/translator/ptx_translator.hpp"
 
@@ -31,6 +34,7 @@ std::string ptx_translator::tensor(const instruction& i) {
   }
   if (i.name() == "movmatrix" && o.size() == 2 && i.has("trans"))
     return store(o[0], fmt::format("ptx::transposed_matrix({})", as("uint32_t", o[1])));
+  if (i.name() == "wmma") return i.has("mma") ? wmma_product(i) : wmma_copy(i);
   if (i.name() != "wgmma") return "";
   if (i.has("fence")) return "::simt::wgmma_fence_registers();";
   if (i.has("commit_group")) return "::simt::wgmma_commit();";
@@ -162,6 +166,103 @@ std::string ptx_translator::sparse_mma(const instruction& i) {
                           "::simt::tensor_sum::{}, simt_d, simt_a, simt_b, simt_c, simt_r);",
                           left, right, sum);
   for (size_t k = 0; k < sums; ++k) code += " " + store(to[k], fmt::format("simt_d[{}]", k));
+  return code;
+}
+
+namespace {
+
+// A matrix of wmma: `use` is a, b, c or d, `type` the PTX type of its elements.
+struct wmma_matrix {
+  std::string use, shape, type, layout;
+  int m = 0, n = 0, k = 0;
+
+  wmma_matrix(std::string used_as, std::string shape_name, std::string element, std::string order)
+      : use(std::move(used_as)), shape(std::move(shape_name)), type(std::move(element)), layout(std::move(order)) {
+    if (std::sscanf(shape.c_str(), "m%dn%dk%d", &m, &n, &k) != 3) m = 0;
+  }
+  bool accumulates() const { return use == "c" || use == "d"; }
+  bool is_known() const { return m > 0 && (layout == "row" || layout == "col") && !element().empty(); }
+  std::string element() const {
+    static const std::map<std::string, std::string> names = {
+        {"f16", "__half"},       {"bf16", "__nv_bfloat16"},
+        {"f32", "float"},        {"f64", "double"},
+        {"s32", "int"},          {"s8", "signed char"},
+        {"u8", "unsigned char"}, {"tf32", "nvcuda::wmma::precision::tf32"}};
+    if (type == "s4" || type == "u4" || type == "b1") return "nvcuda::wmma::experimental::precision::" + type;
+    const auto found = names.find(type);
+    return found == names.end() ? "" : found->second;
+  }
+  std::string in_memory() const {
+    return type == "tf32" ? "float" : type == "s4" || type == "u4" || type == "b1" ? "unsigned" : element();
+  }
+  std::string fragment() const {
+    const std::string kind = use == "a" ? "matrix_a" : use == "b" ? "matrix_b" : "accumulator";
+    const std::string order = accumulates() ? "" : fmt::format(", nvcuda::wmma::{}_major", layout);
+    return fmt::format("nvcuda::wmma::fragment<nvcuda::wmma::{}, {}, {}, {}, {}{}>", kind, m, n, k, element(), order);
+  }
+  size_t registers() const {
+    if (type == "f16" && !accumulates()) return 8;
+    const int elements = use == "a" ? m * k : use == "b" ? k * n : m * n;
+    const int bits = type == "b1" ? 1 : type[1] == '4' ? 4 : type[1] == '8' ? 8 : type.ends_with("16") ? 16 : 32;
+    return static_cast<size_t>(type == "f64" ? elements / 32 : elements * bits / (32 * 32));
+  }
+  const char* word() const { return type == "f64" ? "double" : "uint32_t"; }
+  int stride() const {
+    const bool by_rows = layout == "row";
+    return use == "a" ? by_rows ? k : m : use == "b" ? by_rows ? n : k : by_rows ? n : m;
+  }
+};
+
+}  // namespace
+
+// wmma.load.{a,b,c}.sync.aligned.layout.shape(.space).type r, [p](, stride); wmma.store.d... [p], r(, stride).
+std::string ptx_translator::wmma_copy(const instruction& i) {
+  const auto& o = i.operands;
+  const auto& p = i.opcode;
+  if (p.size() < 8 || p[3] != "sync" || p[4] != "aligned" || o.size() < 2 || o.size() > 3) return "";
+  const bool loads = p[1] == "load";
+  const wmma_matrix x(p[2], p[6], p.back(), p[5]);
+  const std::string &registers = o[loads ? 0 : 1], &memory = o[loads ? 1 : 0];
+  const words list = vector(registers);
+  if ((!loads && p[1] != "store") || !x.is_known() || list.size() != x.registers()) return "";
+  const std::string stride = o.size() == 3 ? as("unsigned", o[2]) : std::to_string(x.stride());
+  const std::string order = x.accumulates() ? fmt::format(", nvcuda::wmma::mem_{}_major", x.layout) : "";
+  const std::string at = fmt::format("reinterpret_cast<{}*>({})", x.in_memory(), address(memory, space_of(i)));
+  if (!loads)
+    return fmt::format(
+        "const {0} simt_r[] = {1}; nvcuda::wmma::store_matrix_sync({2}, ptx::get_fragment<{3}>(simt_r), {4}{5});",
+        x.word(), array(x.word(), registers), at, x.fragment(), stride, order);
+  std::string code = fmt::format(
+      "{0} simt_x; nvcuda::wmma::load_matrix_sync(simt_x, {1}, {2}{3}); {4} simt_r[{5}]; ptx::put_fragment(simt_x, "
+      "simt_r);",
+      x.fragment(), at, stride, order, x.word(), list.size());
+  for (size_t k = 0; k < list.size(); ++k) code += " " + store(list[k], fmt::format("simt_r[{}]", k));
+  return code;
+}
+
+// wmma.mma(.op.popc).sync.aligned.layout.layout.shape.D(.A.B).C d, a, b, c.
+std::string ptx_translator::wmma_product(const instruction& i) {
+  const auto& o = i.operands;
+  words p = i.opcode;
+  const bool of_bits = i.has("popc");
+  std::erase_if(
+      p, [](const std::string& part) { return part == "xor" || part == "and" || part == "popc" || part == "rn"; });
+  if (p.size() == 9) p.insert(p.begin() + 8, {"f16", "f16"});
+  if (p.size() != 11 || p[2] != "sync" || p[3] != "aligned" || p[8] != p[9] || o.size() != 4) return "";
+  const wmma_matrix all[] = {
+      {"d", p[6], p[7], "row"}, {"a", p[6], p[8], p[4]}, {"b", p[6], p[9], p[5]}, {"c", p[6], p[10], "row"}};
+  std::string code;
+  for (size_t k = 0; k < 4; ++k) {
+    if (!all[k].is_known() || vector(o[k]).size() != all[k].registers()) return "";
+    if (k > 0)
+      code += fmt::format("const {0} simt_{1}[] = {2}; ", all[k].word(), all[k].use, array(all[k].word(), o[k]));
+  }
+  code += fmt::format("{} simt_x; nvcuda::wmma::{}(simt_x", all[0].fragment(), of_bits ? "bmma_sync" : "mma_sync");
+  for (size_t k = 1; k < 4; ++k) code += fmt::format(", ptx::get_fragment<{}>(simt_{})", all[k].fragment(), all[k].use);
+  if (of_bits) code += fmt::format(", nvcuda::wmma::experimental::bmmaBitOp{}", i.has("xor") ? "XOR" : "AND");
+  code += fmt::format("); {} simt_r[{}]; ptx::put_fragment(simt_x, simt_r);", all[0].word(), all[0].registers());
+  const words to = vector(o[0]);
+  for (size_t k = 0; k < to.size(); ++k) code += " " + store(to[k], fmt::format("simt_r[{}]", k));
   return code;
 }
 

@@ -108,6 +108,7 @@ std::string functions_of(const ptx_module& m) {
   for (const ptx_function& f : m.functions)
     if (!f.is_kernel) text += head_of(m, f) + ";\n";
   for (const ptx_function& f : m.functions) text += define_function(m, f, known);
+  if (text.find("nvcuda::wmma::") != std::string::npos) text.insert(0, "#include \"simt/import/ptx_wmma.hpp\"\n");
   return text;
 }
 

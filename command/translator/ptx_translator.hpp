@@ -123,6 +123,8 @@ class ptx_translator {
   std::string integer_mma(const instruction& i);
   std::string sparse_mma(const instruction& i);
   std::string wgmma(const instruction& i);
+  std::string wmma_copy(const instruction& i);
+  std::string wmma_product(const instruction& i);
   std::string memory(const instruction& i);
   std::string ordered_access(const instruction& i, const std::string& values, const std::string& place);
   std::string atomic(const instruction& i, const std::string& type);

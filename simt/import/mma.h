@@ -1,6 +1,7 @@
 // Stands in for CUDA's header of this name: wmma fragments of f16, bf16 and bytes (16 x 16 x 16, 32 x 8 x 16,
 // 8 x 32 x 16), tf32 (16 x 16 x 8), f64 (8 x 8 x 4), 4 bits (8 x 8 x 32) and single bits (8 x 8 x 128). Those of f16,
-// bf16 and tf32 are products of mma.sync side by side; which element is whose is not CUDA's.
+// bf16 and tf32 are products of mma.sync side by side. In those of f16, 16 x 16 x 16, each element is the same lane's as
+// on GPUs of compute capability 8.0; in the others it may be another lane's.
 #pragma once
 
 #include "cuda_bf16.h"
@@ -110,7 +111,7 @@ coordinate place(int i) {
 // Words of 32 or 8 elements: of a row of A, of a column of B.
 template <class Word, int Elements>
 struct narrow_fragment {
-  static constexpr int num_elements = Elements, num_storage_elements = 1;
+  static constexpr int num_elements = Elements, places = Elements, num_storage_elements = 1;
   Word x[1];
 };
 
@@ -128,7 +129,9 @@ struct fragment {
   static_assert(accumulates || !std::is_void_v<typename detail::element<T>::operand> || sizeof(T) == 1 ||
                     std::is_same_v<T, double>,
                 "operands are of half, bf16, bytes, tf32 or double");
-  static constexpr int num_elements = (accumulates ? M * N : std::is_same_v<Use, matrix_a> ? M * K : K * N) / 32;
+  static constexpr int places = (accumulates ? M * N : std::is_same_v<Use, matrix_a> ? M * K : K * N) / 32;
+  // Operands of half have 16 elements, which repeat those of the lane's places.
+  static constexpr int num_elements = !accumulates && std::is_same_v<T, __half> ? 16 : places;
   static constexpr int num_storage_elements = num_elements;
   element_type x[num_elements];
 };
@@ -152,7 +155,7 @@ SIMT_INLINE void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& f, const Me
     return;
   }
   for (int i = 0; i < f.num_storage_elements; ++i) {
-    const auto [row, col] = detail::place<Use, M, N, K>(i);
+    const auto [row, col] = detail::place<Use, M, N, K>(i % f.places);
     f.x[i] = p[std::is_same_v<Layout, row_major> ? row * pitch + col : col * pitch + row];
   }
 }
@@ -181,7 +184,7 @@ void multiply_blocks(const A& a, const B& b, const C& c, D& d, const ::simt::cal
   using operand = typename element<T>::operand;
   constexpr bool sums_of_f16 =
       std::is_same_v<typename D::element_type, __half> && std::is_same_v<typename C::element_type, __half>;
-  constexpr int of_a = K == 8 ? 4 : 8, of_b = K == 8 ? 2 : 4, columns = b.num_elements / of_b;
+  constexpr int of_a = K == 8 ? 4 : 8, of_b = K == 8 ? 2 : 4, columns = b.places / of_b;
   for (int block = 0; block < d.num_elements / 4; ++block) {
     uint32_t left[4], right[2];
     float before[4], after[4];

@@ -243,6 +243,39 @@ END:
   EXPECT_TRUE(ended(r, 0, {"every schedule: proven for this input"}));
 }
 
+TEST_F(Ptx, MultipliesByWmma) {
+  folder().write("wmma.ptx", k_head + R"(
+.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 d)
+{
+  .reg .b64 %p<3>;
+  .reg .b32 %r<14>;
+  ld.param.u64 %p0, [a];
+  ld.param.u64 %p1, [b];
+  ld.param.u64 %p2, [d];
+  mov.u32 %r0, 16;
+  mov.u32 %r1, 0;
+  wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%r2, %r3}, [%p0], %r0;
+  wmma.load.b.sync.aligned.col.m16n16k16.s8 {%r4, %r5}, [%p1];
+  wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13}, {%r2, %r3},
+      {%r4, %r5}, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};
+  wmma.store.d.sync.aligned.row.m16n16k16.s32 [%p2], {%r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13}, %r0;
+  ret;
+}
+)");
+  std::vector<char> a(16 * 16), b(16 * 16);
+  std::vector<int> d(16 * 16);
+  for (int i = 0; i < 16 * 16; ++i) a[i] = static_cast<char>(7 * i % 19 - 9), b[i] = static_cast<char>(5 * i % 23 - 11);
+  for (int i = 0; i < 16 * 16; ++i)
+    for (int k = 0; k < 16; ++k) d[i] += a[i / 16 * 16 + k] * b[i % 16 * 16 + k];
+  folder().write("bytes_a.npy", npy("|i1", "16, 16", a));
+  folder().write("bytes_b.npy", npy("|i1", "16, 16", b));
+  folder().write("sums.npy", npy("<i4", "16, 16", d));
+  const result r =
+      run("wmma.ptx --array a=bytes_a.npy --array b=bytes_b.npy --array 'd=i32[16,16]'"
+          " --launch 'product<<<1, 32>>>(a, b, d)' --expect d=sums.npy --seeds 1");
+  EXPECT_TRUE(ended(r, 0, {"wmma.ptx: clean under 6 schedules"}));
+}
+
 TEST_F(Ptx, AnUnknownInstructionFailsWhereItRuns) {
   folder().write("unknown.ptx", k_head + R"(
 .visible .entry k(.param .u32 runs)

@@ -46,6 +46,12 @@ TEST(Fragments, AreOfFourBitsAndOfSingleBits) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+TEST(Fragments, AreOfPtx) {
+  const result r = run("ptx_wmma.cu");
+  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(run("ptx_wmma.cu -D NO_BARRIER").has("ptx_wmma.cu: race under"));
+}
+
 TEST(ToolkitLibraries, JudgeWhatTheyRead) {
   const result r = run("toolkit_libraries.cu -- unwritten");
   EXPECT_TRUE(ended(r, 1,

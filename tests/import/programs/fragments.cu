@@ -79,10 +79,39 @@ bool shapes_are_right() {
          is_right<8, 32, 16, T, Sum, cols, rows>();
 }
 
+// Programs depend on a GPU's places of elements (compute capability 8.0): 16 of each operand, of which half repeat.
+__global__ void places(const __half* a, int* wrong) {
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, rows> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, cols> right;
+  wmma::load_matrix_sync(left, a, 16);
+  wmma::load_matrix_sync(right, a, 16);
+  static_assert(left.num_elements == 16 && right.num_elements == 16);
+  for (int i = 0; i < 16; ++i) {
+    const int line = threadIdx.x / 4, within = threadIdx.x % 4 * 2 + i % 2, first = i / 2 % 2 * 8,
+              second = i / 4 % 2 * 8;
+    const __half of_a = a[(line + first) * 16 + within + second], of_b = a[(line + second) * 16 + within + first];
+    if (left.x[i] != of_a || right.x[i] != of_b) atomicAdd(wrong, 1);
+  }
+}
+bool places_are_right() {
+  __half a[256], *on_a;
+  int *on_wrong, wrong = 0;
+  for (int i = 0; i < 256; ++i) a[i] = i;
+  cudaMalloc(&on_a, sizeof a);
+  cudaMalloc(&on_wrong, sizeof wrong);
+  cudaMemcpy(on_a, a, sizeof a, cudaMemcpyHostToDevice);
+  cudaMemset(on_wrong, 0, sizeof wrong);
+  places<<<1, 32>>>(on_a, on_wrong);
+  cudaMemcpy(&wrong, on_wrong, sizeof wrong, cudaMemcpyDeviceToHost);
+  cudaFree(on_a);
+  cudaFree(on_wrong);
+  return wrong == 0;
+}
+
 int main() {
   const bool right = shapes_are_right<__half, float>() && shapes_are_right<__half, __half>() &&
                      shapes_are_right<__nv_bfloat16, float>() && shapes_are_right<signed char, int>() &&
                      shapes_are_right<unsigned char, int>() && is_right<8, 8, 4, double, double, rows, cols>() &&
-                     is_right<16, 16, 8, wmma::precision::tf32, float, rows, cols, float>();
+                     is_right<16, 16, 8, wmma::precision::tf32, float, rows, cols, float>() && places_are_right();
   return right ? 0 : 1;
 }
