@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace simt {
 inline namespace emu {
@@ -20,6 +21,13 @@ void* device_alloc(size_t bytes, size_t misalign, size_t elem);
 
 // Frees what device_alloc returned; nullptr is allowed, any other pointer throws device_error.
 void device_free(void* p);
+// Leaves of the allocation that begins at p only these parts, each of them an allocation to all checks: of whole units
+// of 64 KiB, ascending. The other bytes may not be accessed (race flavour; no effect in the other flavours).
+struct memory_part {
+  char* begin;
+  size_t bytes;
+};
+void limit_access(void* p, const std::vector<memory_part>& parts);
 // Called once by the next device_free, before it frees; null: nothing is.
 extern void (*before_device_free)();
 

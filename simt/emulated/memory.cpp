@@ -212,6 +212,15 @@ void device_free(void* p) {
   m.release(a.unit, a.units);
 }
 
+void limit_access(void* p, [[maybe_unused]] const std::vector<memory_part>& parts) {
+  allocator& m = memory();
+  const std::lock_guard<std::mutex> guard(m.lock);
+  [[maybe_unused]] const allocation& a = find_live(p, "limit_access");
+#ifdef SIMT_FLAVOUR_RACE
+  shadow_limited(a.unit, a.units, parts);
+#endif
+}
+
 void each_allocation(const std::function<void(char*, size_t)>& f) {
   allocator& m = memory();
   const std::lock_guard<std::mutex> guard(m.lock);

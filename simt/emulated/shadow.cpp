@@ -102,6 +102,19 @@ void shadow_freed(char* p, size_t bytes, size_t unit, size_t units) {
   zero(shadow.flags + offset_of(p), bytes);
 }
 
+void shadow_limited(size_t unit, size_t units, const std::vector<memory_part>& parts) {
+  unit_range* first = shadow.units + k_arenas_bytes / k_unit_bytes + unit;
+  for (size_t i = 0; i < units; ++i) first[i].bytes = 0;
+  for (const memory_part& part : parts) {
+    const size_t begin = offset_of(part.begin);
+    for (size_t at = begin; at < begin + part.bytes; at += k_unit_bytes) {
+      unit_range& r = shadow.units[at / k_unit_bytes];
+      r.begin = begin;
+      r.bytes = part.bytes;
+    }
+  }
+}
+
 void shadow_open_shared(char* p, size_t bytes) {
   prepare();
   std::memset(shadow.flags + offset_of(p), k_accessible, bytes);

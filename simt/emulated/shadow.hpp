@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "simt/emulated_memory.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -89,6 +92,7 @@ extern shadow_tables shadow;
 
 void shadow_allocated(char* p, size_t bytes, size_t unit, size_t units);
 void shadow_freed(char* p, size_t bytes, size_t unit, size_t units);
+void shadow_limited(size_t unit, size_t units, const std::vector<memory_part>& parts);
 void shadow_open_shared(char* p, size_t bytes);
 void shadow_close_shared(char* p, size_t bytes);
 void shadow_forget();  // every cell is empty again

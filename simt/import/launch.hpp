@@ -35,9 +35,9 @@ std::string describe(const site& s);  // FILE:LINE
 struct allocation {
   size_t bytes = 0;
   site where;
-  bool host_too = false;  // managed or pinned
-  bool is_variable = false;
-  bool of_graph = false;  // memory of a graph, which may run again: never freed
+  bool host_too = false;     // managed or pinned
+  bool is_variable = false;  // or mapped: cudaFree cannot free it
+  bool of_graph = false;     // memory of a graph, which may run again: never freed
 };
 
 // A kernel known only by its address. Makes the work of a launch with the present values of the arguments.

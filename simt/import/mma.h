@@ -1,7 +1,7 @@
 // Stands in for CUDA's header of this name: wmma fragments of f16, bf16 and bytes (16 x 16 x 16, 32 x 8 x 16,
 // 8 x 32 x 16), tf32 (16 x 16 x 8), f64 (8 x 8 x 4), 4 bits (8 x 8 x 32) and single bits (8 x 8 x 128). Those of f16,
-// bf16 and tf32 are products of mma.sync side by side. In those of f16, 16 x 16 x 16, each element is the same lane's as
-// on GPUs of compute capability 8.0; in the others it may be another lane's.
+// bf16 and tf32 are products of mma.sync side by side. In those of f16, 16 x 16 x 16, an element is the lane's that has
+// it on GPUs of compute capability 8.0; in the others it may be another lane's.
 #pragma once
 
 #include "cuda_bf16.h"

@@ -1,4 +1,5 @@
 // One mistake per mode, named by the first argument.
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -196,6 +197,27 @@ void end(const world& w) {
   if (w.is("exit-0")) std::exit(0);
 }
 
+// Memory that is mapped by hand to the first half of a range, of which a kernel writes 64 numbers.
+void misuse_mapped_memory(const world& w) {
+  const size_t bytes = size_t{2} << 20;
+  CUmemAllocationProp of = {};
+  of.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  of.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  const CUmemAccessDesc access = {of.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  CUmemGenericAllocationHandle handle;
+  CUdeviceptr p;
+  cuMemAddressReserve(&p, 2 * bytes, 0, 0, 0);
+  cuMemCreate(&handle, bytes, &of, 0);
+  cuMemMap(p, bytes, 0, handle, 0);
+  if (w.is("mapped-copy")) cuMemcpyHtoD(p, w.host, sizeof w.host);  // mapped-copy
+  if (!w.is("mapped-without-access")) cuMemSetAccess(p, bytes, &access, 1);
+  fill<<<1, 64>>>(reinterpret_cast<int*>(p + (w.is("mapped-past-the-end") ? bytes : 0)), 64);
+  cuMemUnmap(p, bytes);
+  cuMemRelease(handle);
+  if (w.is("mapped-and-released-twice")) cuMemRelease(handle);  // released-twice
+  cuMemAddressFree(p, 2 * bytes);
+}
+
 int main(int argc, char** argv) {
   world w{argc > 1 ? argv[1] : "none", nullptr, nullptr, {}};
   if (w.is("nothing-allocated")) fill<<<1, 1>>>(w.p, 1);
@@ -204,6 +226,7 @@ int main(int argc, char** argv) {
   misuse_the_runtime(w);
   misuse_pointers(w);
   misuse_memory(w);
+  if (std::strncmp(w.mode, "mapped", 6) == 0) misuse_mapped_memory(w);
   end(w);
   if (w.is("return-5")) return 5;
   if (w.is("leak")) return 0;

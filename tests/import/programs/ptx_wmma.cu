@@ -1,4 +1,4 @@
-// wmma as PTX: each fragment is loaded, multiplied, added and stored by one warp, and compared with products on the host.
+// wmma as PTX: fragments are loaded, multiplied, added and stored by one warp; sums of the host must be equal.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
