@@ -60,9 +60,11 @@ std::string ptx_translator::control(const instruction& i) {
   if (i.name() == "nanosleep") return "::__nanosleep(0);";
   if (i.name() == "griddepcontrol" && i.has("wait")) return "::simt::grid_dependency_wait();";
   if (i.name() == "griddepcontrol" && i.has("launch_dependents")) return "::simt::trigger_dependents();";
-  if (i.name() == "prefetch" || i.name() == "prefetchu" || i.name() == "applypriority" || i.name() == "discard" ||
-      i.name() == "setmaxnreg" || i.name() == "pmevent")
+  if (i.name() == "prefetch" || i.name() == "prefetchu" || i.name() == "applypriority" || i.name() == "setmaxnreg" ||
+      i.name() == "pmevent")
     return ";";
+  if (i.name() == "discard" && !i.operands.empty())
+    return fmt::format("ptx::discard({});", address(i.operands[0], k_generic));
   return "";
 }
 

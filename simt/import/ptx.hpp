@@ -97,6 +97,8 @@ SIMT_INLINE void store_ordered(char* p, T value, bool releases, memory_scope sco
   if (releases) fence(scope, fence_order::acquire_release);
   store_relaxed(reinterpret_cast<atomic_word<T>*>(p), get<atomic_word<T>>(value), scope);
 }
+// A write of a value that nobody may rely on (PTX ISA, "discard").
+inline void discard(char* line) { memset(line, 0x5a, 128); }
 // The last bytes, beyond `taken`, become 0.
 inline void copy_async(char* to, const char* from, unsigned bytes, unsigned taken) {
   if (taken >= bytes) return async_copy(to, from, bytes);

@@ -128,6 +128,14 @@ TEST(Certificate, ProvesNothingIfFunctionsOfTheMathLibraryRace) {
   }
 }
 
+TEST(Certificate, ProvesNothingIfALineIsDiscardedThatOthersAccess) {
+  const std::string discard = "asm volatile(\"discard.global.L2 [%0], 128;\" ::\"l\"(x) : \"memory\"); ";
+  const result race = said("x[t()] = 1; " + discard);
+  EXPECT_TRUE(race.has("race: write by block (0,0,0) thread ")) << race.output;
+  const result alone = said("if (t() == 0) { " + discard + "x[4] = 1; }");
+  EXPECT_TRUE(alone.has("every schedule: proven for this input")) << alone.output;
+}
+
 // Bulk reductions by threads 0 and 32: those of one kind of whole numbers commute.
 TEST(Certificate, ProvesBulkReductionsThatCommute) {
   const auto reduces = [](const std::string& first, const std::string& second, const std::string& also) {
