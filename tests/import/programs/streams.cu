@@ -113,7 +113,7 @@ void share_memory(world& w) {
   }
 }
 
-// Graphs, and memory that belongs to a stream.
+// Graphs, memory that belongs to a stream, and an access to parts of two words.
 void share_longer(world& w, cudaStream_t a, cudaStream_t b, cudaEvent_t event) {
   if (w.is("graph-branches")) {
     cudaGraph_t graph;
@@ -142,6 +142,12 @@ void share_longer(world& w, cudaStream_t a, cudaStream_t b, cudaEvent_t event) {
     ORDERS(cudaEventRecord(event, a));
     ORDERS(cudaStreamWaitEvent(b, event));
     cudaFreeAsync(of_stream, b);  // freed-in-a-stream
+    cudaDeviceSynchronize();
+  }
+  if (w.is("unaligned-copy")) {
+    write_over_words<<<1, 1, 0, a>>>(reinterpret_cast<char*>(w.x));  // unaligned-copy-launch
+    ORDERS(cudaStreamSynchronize(a));
+    read_byte<<<1, 1, 0, b>>>(reinterpret_cast<char*>(w.x), w.y);
     cudaDeviceSynchronize();
   }
 }
@@ -198,12 +204,6 @@ void share_work(world& w) {
     add<<<1, k_items, 0, b>>>(w.x, w.y);  // pageable-upload
     cudaDeviceSynchronize();
     std::free(source);
-  }
-  if (w.is("unaligned-copy")) {
-    write_over_words<<<1, 1, 0, a>>>(reinterpret_cast<char*>(w.x));  // unaligned-copy-launch
-    ORDERS(cudaStreamSynchronize(a));
-    read_byte<<<1, 1, 0, b>>>(reinterpret_cast<char*>(w.x), w.y);
-    cudaDeviceSynchronize();
   }
   share_longer(w, a, b, event);
   cudaEventDestroy(event);
