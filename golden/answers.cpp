@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "golden/decimal.hpp"
 #include "properties/engine/error.hpp"
 
@@ -67,6 +69,23 @@ std::vector<std::string> disagreements_with(const golden_file& f, const output_m
   return found;
 }
 
+namespace {
+
+const std::vector<golden_file>& answers_of(const std::string& op, std::vector<golden_file> (*known_answers)()) {
+  static std::map<std::string, std::vector<golden_file>> of_operator;
+  std::vector<golden_file>& answers = of_operator[op];
+  if (answers.empty()) answers = known_answers();
+  return answers;
+}
+
+}  // namespace
+
+bool is_known_answer(const engine::trial_case& c, std::vector<golden_file> (*known_answers)()) {
+  const std::vector<golden_file>& answers = answers_of(c.op, known_answers);
+  return std::any_of(answers.begin(), answers.end(),
+                     [&](const golden_file& f) { return replay_case(f).tensors == c.tensors; });
+}
+
 engine::property golden_property(std::string op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
                                  std::function<void(engine::trial&)> check) {
   engine::property p;
@@ -75,11 +94,8 @@ engine::property golden_property(std::string op, std::vector<dtype> types, std::
   p.sentence = "known answers come out within the bound";
   p.types = std::move(types);
   p.generate = [known_answers](const engine::target& t, engine::draw& d) {
-    static std::map<std::string, std::vector<golden_file>> of_operator;
-    std::vector<golden_file>& answers = of_operator[t.op];
-    if (answers.empty()) answers = known_answers();
     std::vector<const golden_file*> of_type;
-    for (const golden_file& f : answers)
+    for (const golden_file& f : answers_of(t.op, known_answers))
       if (f.the_case.tensors.front().type == t.type) of_type.push_back(&f);
     if (of_type.empty())
       throw engine::usage_error(fmt::format("{}/golden: it has no answer of {}", t.op, name_of(t.type)));

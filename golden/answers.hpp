@@ -33,5 +33,7 @@ std::vector<std::string> disagreements_with(const golden_file& f, const output_m
 // The known answers as cases, in turn, with the operator's own check.
 engine::property golden_property(std::string op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
                                  std::function<void(engine::trial&)> check);
+// True if the case has the tensors of a known answer; for golden properties whose checks know no other values.
+bool is_known_answer(const engine::trial_case& c, std::vector<golden_file> (*known_answers)());
 
 }  // namespace warpcheck::golden
