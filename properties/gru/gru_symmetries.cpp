@@ -306,6 +306,7 @@ std::vector<property> every_property() {
       two_directions, check_flip);
   add("both-directions-equal-each-alone", "one call of two directions is two calls, and dx adds", two_directions,
       check_directions);
+  for (property& p : list) p.holds = [](const trial_case& c) { return data_of(c).shape().directions == 2; };
   const auto in_precisions = [](const target& t, draw& d) {
     trial_case c = small_gru(t, d);
     draw_precision(d, c, 2);

@@ -9,6 +9,7 @@
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/trials/call.hpp"
 #include "properties/engine/trials/library.hpp"
 
 namespace warpcheck::engine {
@@ -44,20 +45,44 @@ bool is_offered(const property& p, const offer& o, trial_case& c, std::vector<st
   return bring_within(o, c, taken) && (!p.holds || p.holds(c));
 }
 
-// Returns the lacked traits that keep the case from being one of the property: those of which one more would be enough,
-// if there are any, or else all that it loses.
+// Returns the fewest lacked traits with which the case would be one of the property; all that it loses if it is one
+// nevertheless, so that only its check can say what it needs.
 std::set<std::string> missing_of(const property& p, const offer& o, const trial_case& c) {
   std::vector<std::string> taken;
-  std::set<std::string> enough;
-  trial_case reduced = c;
-  if (!is_offered(p, o, reduced, taken))
-    for (const trait_set& traits : o.lacks) {
-      offer more = o;
-      std::erase(more.lacks, traits);
-      trial_case other = c;
-      if (std::vector<std::string> lost; is_offered(p, more, other, lost)) enough.insert(text_of(traits));
-    }
-  return enough.empty() ? std::set<std::string>(taken.begin(), taken.end()) : enough;
+  const auto is_case_of = [&](const offer& some) {
+    taken.clear();
+    trial_case reduced = c;
+    return is_offered(p, some, reduced, taken);
+  };
+  if (is_case_of(o)) return {taken.begin(), taken.end()};
+  offer more = o;
+  while (!is_case_of(more)) {
+    const size_t lost = std::erase_if(more.lacks, [&](const trait_set& traits) {
+      return std::find(taken.begin(), taken.end(), text_of(traits)) != taken.end();
+    });
+    if (lost == 0) return {};
+  }
+  std::set<std::string> needed;
+  for (const trait_set& traits : o.lacks) {
+    if (std::find(more.lacks.begin(), more.lacks.end(), traits) != more.lacks.end()) continue;
+    more.lacks.push_back(traits);
+    if (is_case_of(more)) continue;
+    more.lacks.pop_back();
+    needed.insert(text_of(traits));
+  }
+  return needed;
+}
+
+// Names two of the traits at most: "needs a, b and 3 others". `word` is "and" or "or".
+std::string need_of(const std::set<std::string>& traits, std::string_view word) {
+  constexpr std::ptrdiff_t k_most = 2;
+  const std::ptrdiff_t others = std::ssize(traits) - k_most;
+  const auto end = std::next(traits.begin(), std::min(k_most, std::ssize(traits)));
+  const std::string named =
+      fmt::format("{}", fmt::join(traits.begin(), end, others > 0 ? std::string(", ") : fmt::format(" {} ", word)));
+  if (others <= 0) return shortened(fmt::format("{}{}", k_needs, named));
+  return shortened(
+      fmt::format("{}{} {} {}", k_needs, named, word, others == 1 ? "another" : fmt::format("{} others", others)));
 }
 
 // Launches some cases in another way than usual; the circumstances of a run must not change a bit.
@@ -120,8 +145,8 @@ std::string missing_trait(const property& p, const target& t, uint64_t seed) {
     ever.insert(here.begin(), here.end());
     std::erase_if(always, [&](const std::string& text) { return here.count(text) == 0; });
   }
-  if (!always.empty()) return fmt::format("{}{}", k_needs, fmt::join(always, ", "));
-  return ever.empty() ? "" : fmt::format("{}{}", k_needs, fmt::join(ever, " or "));
+  if (!always.empty()) return need_of(always, "and");
+  return ever.empty() ? "" : need_of(ever, "or");
 }
 
 std::vector<target> find_targets(std::string_view name, std::string_view op, std::string_view device) {
