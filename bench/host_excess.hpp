@@ -31,7 +31,7 @@ class host_excess {
     if (!(us_ > usual + k_us + k_share * turn_us_)) return "";
     return fmt::format(
         "the host waited {:.0f} us longer than the {:.0f} us that the device's clock shows of a turn, in every turn: "
-        "work is done beside the stream of the call",
+        "work is done beside the stream of the call, or other processes keep this host or the GPU busy in every turn",
         us_, turn_us_);
   }
 
