@@ -1,4 +1,5 @@
-// A failure of every property of every operator shrinks to a line that can be replayed, and nothing on the way throws.
+// Every property of every operator has cases, a failure shrinks to a line that can be replayed, and nothing on the way
+// throws.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "golden/check.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -112,10 +114,13 @@ void shrink_a_failure(const property& p, const target& t, int64_t index) {
 class every_property : public testing::TestWithParam<std::string> {};
 
 TEST_P(every_property, shrinks_to_a_line_that_replays) {
+  ASSERT_FALSE(golden::all_operators().empty());  // the call links the properties of known answers
   int properties = 0;
+  bool has_golden = false;
   for (const property& p : all_properties()) {
     if (p.op != GetParam()) continue;
     ++properties;
+    has_golden |= p.name == "golden";
     SCOPED_TRACE(p.op + "/" + p.name);
     const std::vector<target> targets = targets_of(p);
     ASSERT_FALSE(targets.empty());
@@ -123,6 +128,7 @@ TEST_P(every_property, shrinks_to_a_line_that_replays) {
       for (size_t k = 0; k < k_starts; ++k) shrink_a_failure(p, targets[i], static_cast<int64_t>(k_starts * i + k));
   }
   EXPECT_GT(properties, 5);
+  EXPECT_TRUE(has_golden);
 }
 
 INSTANTIATE_TEST_SUITE_P(of, every_property, testing::ValuesIn(operators_with_properties()),
