@@ -73,6 +73,7 @@ struct exploration {
   uint64_t launches = 0;               // of which every class of schedules ran
   uint64_t classes = 0;                // that ran
   uint64_t left = 0;                   // at least so many more there are
+  uint64_t waits = 0;                  // launches in which a thread is taken to wait in a loop
   uint64_t outcomes = 0;               // the most that one launch has: different contents of device memory
   std::vector<std::string> obstacles;  // what is not explored
 };
@@ -107,7 +108,8 @@ struct emulation {
   // True if every schedule gives the launches the same outcome: each has a certificate, or all its classes ran and
   // agree.
   bool has_one_outcome() const {
-    return ok() && launches > 0 && (certified == launches || (explored.launches == launches && explored.outcomes <= 1));
+    const bool agree = explored.launches == launches && explored.outcomes <= 1 && explored.waits == 0;
+    return ok() && launches > 0 && (certified == launches || agree);
   }
   // Forgets the report and starts the schedule from its first step; the configuration stays.
   void clear();

@@ -85,6 +85,7 @@ struct saved_memory {
 
 struct exploration_state {
   bool is_active = false, gave_up = false;
+  bool assumes_waits = false;      // in some run, of a thread that asked in vain
   const char* obstacle = nullptr;  // why this run says nothing
   own_vector<choice_node> nodes;
   size_t depth = 0;  // choices of this run
@@ -153,6 +154,7 @@ choice_node new_node() {
     else
       n.enabled.emplace(i, t.next);
   }
+  exploring.assumes_waits = exploring.assumes_waits || !in_vain.empty();
   // A loop of several threads goes on only when each of them has its answer, be it the old one.
   if (n.enabled.empty()) n.enabled = std::move(in_vain);
   for (const auto& [thread, what] : in_vain) n.waiting.insert(thread);
@@ -376,6 +378,7 @@ void explore_launch(emulation& stream, const launch_config& config, void (*run)(
   if (all.classes > 0) restore_memory(all.after);
   stream.explored.classes += std::max<uint64_t>(all.classes, 1);
   stream.explored.left += all.left + (all.is_complete || all.left > 0 ? 0 : 1);
+  stream.explored.waits += exploring.assumes_waits;
   stream.explored.outcomes = std::max<uint64_t>(stream.explored.outcomes, all.outcomes.size());
   stream.explored.launches += all.is_complete && stream.explored.obstacles.size() == obstacles;
 }

@@ -39,6 +39,7 @@ void report_exploration(const exploration& shown) {
                          : classes;
   if (shown.outcomes > 1) text += "; device memory ends in " + std::to_string(shown.outcomes) + " ways";
   for (const std::string& what : shown.obstacles) text += "; not explored: " + what;
+  if (shown.waits > 0) text += "; a thread that reads an unchanged word again is taken to wait in a loop";
   report("explored", text, false);
 }
 

@@ -35,6 +35,13 @@ TEST(RunEmulated, ExploresEveryClassOfSchedules) {
       "  if (blockIdx.x == 1 && atomicAdd(x, 0) == 1) x[1] = x[4];\n",
       "--explore");
   EXPECT_EQ(unordered.status, 1) << unordered.output;
+  // The reader may give up, which the search takes it not to do.
+  const result impatient = explored(
+      "  volatile int* const flag = x;\n  if (blockIdx.x == 0) *flag = 1;\n  if (blockIdx.x != 1) return;\n"
+      "  int n = 0;\n  while (n < 3 && *flag == 0) ++n;\n  if (n == 3) x[1] = 7;\n",
+      "--explore");
+  EXPECT_TRUE(ended(impatient, 0, {"all run; a thread that reads an unchanged word again is taken to wait in a loop\n"},
+                    {"every schedule: proven"}));
   EXPECT_EQ(explored(tickets, "--explore --schedule fair").status, 2);
 }
 
