@@ -67,7 +67,7 @@ std::string helpful_statement(const trial_case& c, const offer& stated, double e
   if (may_be_a_chain && passes_for(c, more))
     return fmt::format(
         "; it passes where sums may be added in any order: a single f32 chain of {} additions is not accurate enough "
-        "for this contract: state 'sums chain' to be judged as one (docs/bring_your_own)",
+        "for this contract: state 'sums chain' to be judged as a chain (docs/bring_your_own)",
         std::max<int64_t>(0, c.tensors.front().cols() - 1));
   if (!may_be_a_chain) more.sum_depth = stated.sum_depth;
   more.takes_log_of_sum = allowed.log_of_sum;
