@@ -257,7 +257,7 @@ std::string ptx_translator::special(const std::string& name) {
       {"nctaid.y", "::simt::emu::grid_dimensions().y"},
       {"nctaid.z", "::simt::emu::grid_dimensions().z"},
       {"smid", "ptx::sm()"},
-      {"nsmid", "1u"},
+      {"nsmid", "ptx::sms()"},
       {"clock", "::clock64()"},
       {"clock64", "::clock64()"},
       {"globaltimer", "::clock64()"},

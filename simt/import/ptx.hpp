@@ -124,9 +124,12 @@ inline unsigned warp_slot() {
   hb_choice(choice::placement, nullptr);
   return warp();
 }
+inline unsigned sms() { return static_cast<unsigned>(::simt::device_properties(the_program().current).sm_count); }
 inline unsigned sm() {
   hb_choice(choice::placement, nullptr);
-  return 0;
+  const uint3 b = block_index();
+  const dim3 g = grid_dimensions();
+  return (b.x + g.x * (b.y + g.y * b.z)) % sms();
 }
 inline unsigned warps() { return (threads_of_block() + 31) / 32; }
 // Without a count, or with the whole block's, barrier 0 is the one of __syncthreads.

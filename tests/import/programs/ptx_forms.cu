@@ -171,6 +171,26 @@ bool has_forms() {
   return true;
 }
 
+// Blocks spread over the multiprocessors.
+__global__ void visit(uint32_t* seen) {
+  uint32_t own, all;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
+  asm("mov.u32 %0, %%nsmid;" : "=r"(all));
+  atomicOr(seen, 1u << own);
+  atomicMax(seen + 1, all);
+}
+bool visits_all() {
+  uint32_t *seen, got[2];
+  int all = 0;
+  cudaDeviceGetAttribute(&all, cudaDevAttrMultiProcessorCount, 0);
+  cudaMalloc(&seen, sizeof got);
+  cudaMemset(seen, 0, sizeof got);
+  visit<<<dim3(all, 2), 32>>>(seen);
+  cudaMemcpy(got, seen, sizeof got, cudaMemcpyDeviceToHost);
+  cudaFree(seen);
+  return got[0] == (1u << all) - 1 && got[1] == static_cast<uint32_t>(all);
+}
+
 int main() {
   const struct {
     const char* name;
@@ -182,7 +202,8 @@ int main() {
                  {"e5m2 by e4m3", multiplies<kind::e5m2_e4m3>(8)},
                  {"e4m3 into f16", multiplies<kind::f16_sum>(8)},
                  {"doubles", multiplies_doubles()},
-                 {"forms", has_forms()}};
+                 {"forms", has_forms()},
+                 {"multiprocessors", visits_all()}};
   int wrong = 0;
   for (const auto& r : results)
     if (!r.is_right) std::printf("%s is wrong\n", r.name), ++wrong;
