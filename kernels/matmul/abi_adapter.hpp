@@ -29,7 +29,7 @@ struct matmul_technique {
 };
 constexpr matmul_technique k_matmul_techniques[] = {
     {"matmul_epilogue", matmul_variant::epilogue, matmul_mode::ieee, k_matmul_dtypes},
-    {"matmul_vector", matmul_variant::vector, matmul_mode::ieee, WARPCHECK_F32},
+    {"matmul_vector", matmul_variant::vector, matmul_mode::ieee, k_matmul_dtypes},
     {"matmul_vector_tf32x3", matmul_variant::vector, matmul_mode::tf32x3, WARPCHECK_F32},
     {"matmul_vector_bf16x6", matmul_variant::vector, matmul_mode::bf16x6, WARPCHECK_F32},
     {"matmul_small", matmul_variant::small, matmul_mode::ieee, WARPCHECK_F32},

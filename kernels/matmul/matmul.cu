@@ -53,10 +53,14 @@ void check_variant(matmul_variant variant, matmul_options options, int64_t m, in
   const matmul_variant first = tensor_cores ? matmul_variant::warps : matmul_variant::vector;
   const matmul_variant last = tensor_cores ? matmul_variant::warpgroups : matmul_variant::square;
   const bool splits = options.mode == matmul_mode::tf32x3 || options.mode == matmul_mode::bf16x6;
-  const bool is_thin = splits && (variant == matmul_variant::vector || variant == matmul_variant::small);
+  const bool is_thin = tensor_cores && (variant == matmul_variant::vector ? splits || !std::is_same_v<T, float>
+                                                                          : splits && variant == matmul_variant::small);
   if ((variant < first || variant > last) && !is_thin)
     throw std::invalid_argument("variant is " + std::to_string(static_cast<int>(variant)) + ", must be 0 (automatic)" +
-                                (splits ? ", 2, 3" : "") + " or " + std::to_string(static_cast<int>(first)) + " to " +
+                                (splits                      ? ", 2, 3"
+                                 : !std::is_same_v<T, float> ? ", 2"
+                                                             : "") +
+                                " or " + std::to_string(static_cast<int>(first)) + " to " +
                                 std::to_string(static_cast<int>(last)) + " for these types and this mode");
   if (variant == matmul_variant::vector && m > 1 && n > 1)
     throw std::invalid_argument("variant is 2 (vector), must be another where m = " + std::to_string(m) +
@@ -127,35 +131,30 @@ void launch_tiles(const matmul_task<float, float>& t) {
 
 // The product of a matrix and a vector; n = 1, or m = 1. Returns true if the slices are added already: one block has
 // all slices of an element if shared memory has room for them.
-bool launch_vector(const matmul_task<float, float>& t, bool promotes) {
-  using shape = matmul_vector_shape;
+template <class T, class TC>
+bool launch_vector(const matmul_task<T, TC>& t, bool promotes) {
+  using shape = matmul_vector_shape<T>;
   const bool is_row = t.n > 1, along_k = is_row ? t.tb : !t.ta, vector_is_dense = is_row ? !t.ta : t.tb;
-  const float* const matrix = is_row ? t.b : t.a;
+  const T *const matrix = is_row ? t.b : t.a, *const vector = is_row ? t.a : t.b;
   const int64_t ld = is_row ? t.ldb : t.lda, vector_ld = is_row ? t.lda : t.ldb;
   const auto room =
       static_cast<int64_t>(simt::device_properties(t.stream).shared_per_block_optin / shape::shared_bytes(1));
   const int64_t warps = std::min<int64_t>({t.slices.count, shape::k_warps, room});
   const int64_t groups = ceil_div(t.slices.count, warps);
-  const int64_t outer = is_row ? t.n : t.m;
+  const int64_t outer = is_row ? t.n : t.m, stride = vector_is_dense ? 1 : vector_ld;
   const matmul_partials none{nullptr, t.m, 0};
-  const matmul_vector_product product{matrix,
-                                      ld,
-                                      along_k,
-                                      vectors_at(matrix, ld, 4),
-                                      is_row ? t.a : t.b,
-                                      vector_is_dense ? 1 : vector_ld,
-                                      outer,
-                                      t.k,
-                                      t.slices.count,
-                                      t.slices.length,
-                                      is_row,
-                                      promotes,
-                                      groups > 1 ? t.partials() : none,
-                                      t.epilogue};
+  const matmul_vector_product<T, TC> product{matrix,         ld,
+                                             along_k,        vectors_at(matrix, ld, shape::k_vector),
+                                             vector,         stride,
+                                             outer,          t.k,
+                                             t.slices.count, t.slices.length,
+                                             is_row,         stride == 1 && vectors_at(vector, 0, 4 / sizeof(T)),
+                                             promotes,       groups > 1 ? t.partials() : none,
+                                             t.epilogue};
   const simt::launch_config config{checked_blocks(ceil_div(outer, shape::k_outer), groups, 1),
                                    static_cast<unsigned>(32 * warps), shape::shared_bytes(static_cast<int>(warps)),
                                    t.stream};
-  simt::launch(config, matmul_vector, product);
+  simt::launch(config, matmul_vector<T, TC>, product);
   return groups == 1;
 }
 
@@ -298,11 +297,10 @@ matmul_variant multiply(matmul_variant variant, matmul_mode mode, matmul_task<T,
     }
     variant = matmul_with_arithmetic<T>(
         mode, [&](auto arithmetic) { return multiply_panels<decltype(arithmetic)>(variant, t); });
+  } else if (variant == matmul_variant::vector) {
+    is_added = launch_vector(t, matmul_on_tensor_cores<T>({mode}));
   } else if constexpr (std::is_same_v<T, float>) {
-    if (variant == matmul_variant::vector)
-      is_added = launch_vector(t, mode != matmul_mode::ieee);
-    else
-      matmul_with_shape(variant, mode, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
+    matmul_with_shape(variant, mode, [&](auto shape) { launch_tiles<decltype(shape)>(t); });
   }
   if (!is_added) launch_finish(t.partials(), t.slices.count, t.m, t.n, t.epilogue, t.stream);
   if constexpr (std::is_same_v<T, float>)

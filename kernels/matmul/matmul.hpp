@@ -35,7 +35,8 @@
 //   f32, tf32x3  x = hi + lo, hi the tf32 nearest to x (towards zero from 2^128 - 2^116 on) and lo the nearest to what
 //                is left, ties away from zero; lo hi, hi lo, hi hi of each 8 along k.
 //                Both, where matmul_regions has a variant in f32: chains of FMAs for each 64 along k, each from +0,
-//                added from +0 in ascending order.
+//                added from +0 in ascending order. There 16-bit types have, in place of each chain of 64, eight of 8,
+//                each from +0, added from +0.
 //   f32, tf32x1  hi hi of each 8 along k: operands of 11 bits. bf16x1: b1 b1 of each 16, operands of 8 bits. For
 //                callers that ask for less (kernels/gru/gru.hpp); the ABI adapter offers neither.
 //
@@ -100,13 +101,13 @@ struct matmul_slices {
 template <class T, class TC>
 matmul_slices matmul_plan(matmul_options options, int64_t m, int64_t n, int64_t k);
 
-// epilogue: no product at all. vector: C is a row or a column, in f32. In f32 blocks multiply tiles of op(A) and op(B)
-// in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. Modes that split have the
-// first two of these for thin products: packing the matrix would take longer. On tensor cores, from
-// panels in the workspace: 64 x 64 by single warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and
-// 128 x 256 by two, which read 16-bit operands where they lie if these are aligned: base and rows to 16 bytes, extents
-// up to 2^30. GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits of all
-// are the same.
+// epilogue: no product at all. vector: C is a row or a column, FMAs in f32. In f32 blocks multiply tiles of op(A) and
+// op(B) in shared memory, of 64 x 64 (small), 64 x 128 (wide) and 128 x 128 (square) elements of C. Modes that split
+// have the first two of these for thin products: packing the matrix would take longer. On tensor cores, from panels in
+// the workspace: 64 x 64 by single warps (warps: mma.sync), or by warpgroups (wgmma), 64 x 64 by one and 128 x 256 by
+// two, which read 16-bit operands where they lie if these are aligned: base and rows to 16 bytes, extents up to 2^30.
+// GPUs without wgmma, of a compute capability other than 9.0, take warps in place of both; the bits of all are the
+// same.
 enum class matmul_variant : uint8_t { automatic, epilogue, vector, small, wide, square, warps, warpgroup, warpgroups };
 
 // The box of extents, inclusive and without a limit if the second is -1, in which the dispatch picks a variant. For m,

@@ -107,12 +107,15 @@ constexpr matmul_region k_matmul_tensor_regions[] = {
     {matmul_variant::warpgroups, {129, 512}, {513, -1}, {1, -1}},
     {matmul_variant::warpgroups, {513, -1}, {129, -1}, {1, -1}},
 };
-// 16-bit operands need no packing for warpgroups, so a thin product is read once, as fast as memory allows.
+// 16-bit operands need no packing for warpgroups, so a thin product is read once, as fast as memory allows. A vector is
+// multiplied as in f32.
 constexpr matmul_region k_matmul_16_bit_regions[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
-    {matmul_variant::warps, {1, 512}, {1, 512}, {1, -1}},
-    {matmul_variant::warpgroups, {1, 512}, {513, -1}, {1, -1}},
-    {matmul_variant::warpgroups, {513, -1}, {1, -1}, {1, -1}},
+    {matmul_variant::vector, {1, 1}, {1, -1}, {1, -1}},
+    {matmul_variant::vector, {2, -1}, {1, 1}, {1, -1}},
+    {matmul_variant::warps, {2, 512}, {2, 512}, {1, -1}},
+    {matmul_variant::warpgroups, {2, 512}, {513, -1}, {1, -1}},
+    {matmul_variant::warpgroups, {513, -1}, {2, -1}, {1, -1}},
 };
 constexpr matmul_region k_matmul_tensor_regions_of_rows_alone[] = {
     {matmul_variant::epilogue, {1, -1}, {1, -1}, {0, 0}},
@@ -206,7 +209,7 @@ matmul_slices matmul_best_slices(int64_t m, int64_t n, int64_t k, int64_t tiles_
 // for half of the multiprocessors, which are enough to keep the memory busy; otherwise slices of several blocks. They
 // are multiples of `step`.
 inline matmul_slices matmul_vector_slices(int64_t outer, int64_t k, int64_t step) {
-  using shape = matmul_vector_shape;
+  using shape = matmul_vector_shape<float>;
   const int64_t blocks = ceil_div(k_planned_sms / 2, ceil_div(outer, shape::k_outer));
   const int64_t count = std::min(k_most_slices, shape::k_warps * blocks);
   const int64_t length = std::max(k_least_slice, ceil_div(ceil_div(k, count), step) * step);
@@ -222,7 +225,8 @@ matmul_slices matmul_slices_of(matmul_options options, int64_t m, int64_t n, int
   const bool tensor_cores = matmul_on_tensor_cores<T>(options);
   const matmul_variant variant = matmul_variant_of<T>(options, m, n, k);
   if (variant == matmul_variant::vector)
-    return matmul_vector_slices(n == 1 ? rows : n, k, tensor_cores ? k_matmul_promotion : matmul_vector_shape::k_depth);
+    return matmul_vector_slices(n == 1 ? rows : n, k,
+                                tensor_cores ? k_matmul_promotion : matmul_vector_shape<float>::k_depth);
   if (matmul_multiplies_in_f32(variant))
     return matmul_with_shape(variant, options.mode, [&](auto shape) {
       using shape_type = decltype(shape);

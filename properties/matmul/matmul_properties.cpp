@@ -62,6 +62,7 @@ trial_case thin_case(const target& t, draw& d) {
   trial_case c = drawn_product(t, d, of, operands::any);
   set_knob(c, "mode", mode);
   if (is_tiled) set_knob(c, "variant", tiles);
+  set_output(c, dtype::f32);
   draw_scalars(d, c, layers::linear);
   draw_product_layout(d, c);
   run_once(c);
@@ -398,7 +399,7 @@ const property_registration registration([] {
   property bits = matmul_property("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", f32,
                                   ieee_case, check_bits);
   property thin_bits =
-      matmul_property("thin-bits", "thin products of a mode that splits are chains of 64 FMAs to the bit", f32,
+      matmul_property("thin-bits", "thin products on no tensor core are short chains of FMAs to the bit", every,
                       thin_case, check_bits, 25);
   bits.needs_our_plan = thin_bits.needs_our_plan = true;
   return std::vector<property>{

@@ -209,10 +209,16 @@ float chained_value(const matmul_setting& setting, const matmul_operands& operan
       sum = std::fmaf(static_cast<float>(operands.a[l]), static_cast<float>(operands.b[l]), sum);
     return sum;
   };
-  const auto promoted = [&](int64_t begin, int64_t end) {
+  // The sum from +0 of pieces of at most `length` products.
+  const auto added = [](int64_t begin, int64_t end, int64_t length, const auto& piece) {
     float sum = 0;
-    for (int64_t l = begin; l < end; l += setting.promotion) sum += chain(l, std::min(end, l + setting.promotion));
+    for (int64_t l = begin; l < end; l += length) sum += piece(l, std::min(end, l + length));
     return sum;
+  };
+  const bool is_16_bit = setting.arithmetic == dot_arithmetic::f16 || setting.arithmetic == dot_arithmetic::bf16;
+  const auto short_chains = [&](int64_t begin, int64_t end) { return added(begin, end, k_16_bit_chain, chain); };
+  const auto promoted = [&](int64_t begin, int64_t end) {
+    return is_16_bit ? added(begin, end, setting.promotion, short_chains) : added(begin, end, setting.promotion, chain);
   };
   float sum = 0;
   for (int64_t slice = 0; slice < setting.slices.count; ++slice) {

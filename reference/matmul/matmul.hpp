@@ -81,7 +81,9 @@ class matmul_element {
 // v of arithmetic ieee, bit for bit, without the sigmoid: a chain of FMAs for each slice, from +0 and in ascending
 // order, then the slices in ascending order, then alpha P, fma(beta, c, .) unless beta is 0, and + bias. In another
 // arithmetic what a kernel gets that multiplies in f32: a slice is the sum from +0 of a chain for each `promotion`
-// products. The payload of a NaN is unspecified. Any scalars are allowed.
+// products, which in 16-bit types is the sum from +0 of a chain for each k_16_bit_chain. The payload of a NaN is
+// unspecified. Any scalars are allowed.
+inline constexpr int64_t k_16_bit_chain = 8;
 float chained_value(const matmul_setting& setting, const matmul_operands& operands);
 
 }  // namespace warpcheck::reference

@@ -46,6 +46,11 @@ TEST(dot_bound, sizes) {
   for (int64_t k = 1; k <= 4096; ++k)
     for (const auto a : {dot_arithmetic::tf32x3, dot_arithmetic::bf16x6})
       EXPECT_LE(static_cast<double>(std::min<int64_t>(k, 64) + (k - 1) / 64), error_in_units(a, k)) << k;
+  // So do chains of 8 that are added by eights, in 16-bit types.
+  for (int64_t k = 1; k <= 4096; ++k)
+    EXPECT_LE(static_cast<double>(std::min<int64_t>(k, 8) + std::min<int64_t>((k - 1) / 8, 7) + (k - 1) / 64),
+              error_in_units(dot_arithmetic::f16, k))
+        << k;
   // Higham's gamma is never smaller.
   EXPECT_LE(power_growth<double>(k_unit, 1 << 20).upper(), 0x1p20 * k_unit / (1 - 0x1p20 * k_unit));
 }
