@@ -64,7 +64,18 @@ cudaStream_t unused_stream() {
   return stream;
 }
 
+// Bytes that the cache fetches at once, at first.
+size_t first_granularity() {
+  static const size_t found = [] {
+    size_t bytes = 0;
+    check(cudaDeviceGetLimit(&bytes, cudaLimitMaxL2FetchGranularity), "cudaDeviceGetLimit");
+    return bytes;
+  }();
+  return found;
+}
+
 void reset_policies(cudaStream_t stream) {
+  check(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, first_granularity()), "cudaDeviceSetLimit");
   check(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone), "cudaDeviceSetCacheConfig");
   if (cudaStreamCopyAttributes(stream, unused_stream()) != cudaSuccess) cudaGetLastError();  // not in each driver
   int persisting = 0;
@@ -98,9 +109,13 @@ std::optional<device_limit> limit_of_product(const engine::product_work& work, s
 
 }  // namespace
 
+void note_settings() {
+  unused_stream();
+  first_granularity();
+}
+
 device_timing cuda_timing(void* given) {
   gpu_lock();
-  unused_stream();  // before a callee can know of it
   const auto stream = static_cast<cudaStream_t>(given);
   int l2_bytes = 0;
   check(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");

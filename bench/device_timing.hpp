@@ -95,6 +95,8 @@ struct device_timing {
   std::function<std::optional<double>()> launch_us;
 };
 
+// Notes the settings of the GPU that reset() restores, before a callee is loaded.
+void note_settings();
 // Timing by events on a GPU, with the GPU's limits.
 device_timing cuda_timing(void* stream);
 // Timing by the host's clock, without a limit: the times are those of the host, not of a GPU.

@@ -75,7 +75,7 @@ std::vector<std::vector<double>> host_in_turn(const std::vector<timed_run>& runs
       if (each.keep) each.keep(i);
       double host_us = 0;
       us[k].push_back(clock.finish(&host_us).front());
-      if (each.end) each.end(us[k].back(), us[k].back());
+      if (each.end) each.end({1, us[k].back(), 0, us[k].back()});
     }
   return us;
 }

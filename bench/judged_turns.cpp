@@ -44,19 +44,19 @@ timed_run judged_turns::as_run() {
     });
   };
   run.keep = [this](int i) { unless_failed([&] { call_.keep(i); }); };
-  run.end = [this](double device_us, double host_us) {
+  run.end = [this](const turn_times& us) {
     unless_failed([&] {
       device_.wait();
       call_.judge_kept(used_, random_());
-      excess_.add(device_us, host_us);
+      hidden_.add(us);
     });
   };
   return run;
 }
 
-std::string judged_turns::problem(double median_us, const traffic& moved, const host_excess& trusted) const {
+std::string judged_turns::problem(double median_us, const traffic& moved, double usually_hidden_us) const {
   if (!problem_.empty()) return problem_;
-  if (const std::string unseen = excess_.problem(trusted); !unseen.empty()) return unseen;
+  if (const std::string unseen = hidden_.problem(median_us, usually_hidden_us); !unseen.empty()) return unseen;
   const double floor_us = device_.timing.floor_us(moved);
   if (median_us < floor_us)
     return fmt::format(

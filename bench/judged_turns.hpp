@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "bench/host_excess.hpp"
+#include "bench/hidden_work.hpp"
 #include "bench/timed_call.hpp"
 #include "bench/timed_run.hpp"
 
@@ -22,10 +22,10 @@ class judged_turns {
   timed_run as_run();
   // Returns the variant that a call reported as run.
   const std::string& variant() const { return variant_; }
-  const host_excess& excess() const { return excess_; }
+  const hidden_work& hidden() const { return hidden_; }
   // Returns why the times of these turns are no result, or "". The first problem ends the turns: the callee is not
-  // called again. `trusted` has the turns of our own kernels.
-  std::string problem(double median_us, const traffic& moved, const host_excess& trusted) const;
+  // called again.
+  std::string problem(double median_us, const traffic& moved, double usually_hidden_us) const;
 
  private:
   template <class Step>
@@ -38,7 +38,7 @@ class judged_turns {
   std::random_device random_;
   std::set<int> used_;  // slots that this turn used
   std::string variant_, problem_;
-  host_excess excess_;
+  hidden_work hidden_;
 };
 
 }  // namespace warpcheck::bench

@@ -68,10 +68,11 @@ __global__ void read_tiles(const uint4* x, size_t count, unsigned* sink) {
 
 __global__ void empty() {}
 
-__global__ void wait(long long cycles) {
+constexpr int k_waiting_threads = 512;
+
+__global__ void __launch_bounds__(k_waiting_threads) wait(long long cycles) {
   const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
+  while (clock64() - start < cycles) __nanosleep(1000);
 }
 
 unsigned sm_count() {
@@ -80,6 +81,13 @@ unsigned sm_count() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
   return static_cast<unsigned>(count);
+}
+
+// So many waiting blocks fill the device: no kernel of another stream finds room beside them.
+unsigned waiting_blocks() {
+  int of_sm = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_sm, wait, k_waiting_threads, 0), "occupancy");
+  return sm_count() * static_cast<unsigned>(of_sm);
 }
 
 constexpr size_t k_slot_alignment = 1024;
@@ -112,7 +120,7 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 
 namespace {
 
-// About 20 ms, in which the host enqueues the measured calls, because the host needs longer for a call than the device
+// About 20 ms, in which the host enqueues the calls of a turn, because the host needs longer for a call than the device
 // for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower.
 constexpr long long k_head_start_cycles = 40'000'000;
 
@@ -133,7 +141,7 @@ class event_clock : public turn_clock {
   }
   void begin() override { marks_ = 0; }
   void mark() override {
-    if (marks_ == 0) wait<<<1, 1, 0, stream_>>>(k_head_start_cycles);
+    if (marks_ == 0) wait<<<waiting_blocks(), k_waiting_threads, 0, stream_>>>(k_head_start_cycles);
     check(cudaEventRecord(events_[marks_++], stream_), "cudaEventRecord");
   }
   std::vector<double> finish(double* host_us) override {
@@ -153,43 +161,62 @@ class event_clock : public turn_clock {
   size_t marks_ = 0;
 };
 
-// Returns the times of a turn's executions. The execution that is judged, if any, is left out: copies are part of it.
-// The callee is called ahead of the device and cannot tell which one it is.
-std::vector<double> time_turn(turn_clock& clock, const timed_run& of, size_t count, size_t judged, int* execution) {
+// Returns the times of a turn's timed executions: not of the first ones, after which no cache line of another callee is
+// left to be written back, nor of the judged one. The callee is called ahead of the device and cannot tell which it is.
+std::vector<double> time_turn(turn_clock& clock, const timed_run& of, size_t timed, size_t judged, int* execution) {
+  enum class part { copy, untimed, timed };
+  std::vector<part> parts;
+  const auto mark = [&](part since_the_last) {
+    parts.push_back(since_the_last);
+    clock.mark();
+  };
+  const size_t count = k_warmup_calls + timed + (of.prepare ? 1 : 0);
+  if (of.begin) of.begin(*execution, static_cast<int>(count));
+  clock.begin();
   clock.mark();
   for (size_t i = 0; i < count; ++i, ++*execution) {
-    if (i == judged) of.prepare(*execution);
+    const bool is_judged = of.prepare && i == k_warmup_calls + judged;
+    if (is_judged) {
+      of.prepare(*execution);
+      mark(part::copy);
+    }
     of.run(*execution);
-    if (i == judged) of.keep(*execution);
-    clock.mark();
+    mark(is_judged || i < k_warmup_calls ? part::untimed : part::timed);
+    if (is_judged) {
+      of.keep(*execution);
+      mark(part::copy);
+    }
   }
+  turn_times times;
+  times.executions = static_cast<int>(count);
+  std::vector<double> of_timed;
   double host_us = 0;
-  std::vector<double> us = clock.finish(&host_us);
-  const double device_us = std::accumulate(us.begin(), us.end(), 0.0);
-  if (judged < us.size()) us.erase(us.begin() + static_cast<std::ptrdiff_t>(judged));
-  if (of.end) of.end(device_us, host_us);
-  return us;
+  const std::vector<double> us = clock.finish(&host_us);
+  for (size_t i = 0; i < us.size(); ++i) {
+    if (parts[i] == part::timed) of_timed.push_back(us[i]);
+    if (parts[i] == part::copy) times.copies += us[i];
+  }
+  times.median = median(of_timed);
+  times.whole = std::max(host_us, std::accumulate(us.begin(), us.end(), 0.0));
+  if (of.end) of.end(times);
+  return of_timed;
 }
 
 }  // namespace
 
 std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, const std::vector<timed_run>& runs) {
-  // After the untimed executions no cache line of another candidate is left to be written back.
+  constexpr size_t k_marks_around_judged = 2;
   const int turns = runs.size() > 1 ? k_turns_of_run : 1;
   const size_t of_turn = static_cast<size_t>((repeats + turns - 1) / turns);
   std::vector<std::vector<double>> us(runs.size());
-  event_clock events(stream, of_turn + 2);
+  event_clock events(stream, 1 + k_warmup_calls + of_turn + 1 + k_marks_around_judged);
   std::random_device random;
   static int execution = 0;
+  for (const timed_run& each : runs) each.run(execution);  // loads kernels, which may wait for the device
   for (int turn = 0; turn < turns; ++turn)
     for (size_t k = 0; k < runs.size(); ++k) {
-      const bool is_judged = runs[k].prepare != nullptr;
       turn_clock& clock = runs[k].clock ? *runs[k].clock : events;
-      const size_t judged = is_judged ? random() % (of_turn + 1) : SIZE_MAX, count = of_turn + (is_judged ? 1 : 0);
-      if (runs[k].begin) runs[k].begin(execution, k_warmup_calls + static_cast<int>(count));
-      clock.begin();
-      for (int i = 0; i < k_warmup_calls; ++i) runs[k].run(execution++);
-      const std::vector<double> some = time_turn(clock, runs[k], count, judged, &execution);
+      const std::vector<double> some = time_turn(clock, runs[k], of_turn, random() % (of_turn + 1), &execution);
       us[k].insert(us[k].end(), some.begin(), some.end());
     }
   for (std::vector<double>& each : us) each.resize(static_cast<size_t>(repeats));

@@ -108,20 +108,20 @@ struct row_runs {
   timed_run trusted(const std::function<void(int)>& run) {
     timed_run each{run};
     each.begin = [this](int, int) { reset(); };  // what the callee of the turn before has set
-    each.end = [this](double device_us, double host_us) { of_trusted.add(device_us, host_us); };
+    each.end = [this](const turn_times& us) { of_trusted.add(us); };
     return each;
   }
-  // Returns the host's excess over turns of kernels that hide nothing: our own ones and the limit.
-  host_excess usual_excess(const program& p) const {
-    host_excess most = of_trusted;
-    if (p.measures_ours()) most.allow(subject.excess());
+  // The most that turns of kernels that hide nothing, our own ones and the limit, seem to hide.
+  double usually_hidden_us(const program& p) const {
+    double most = of_trusted.usual_us();
+    if (p.measures_ours()) most = std::max(most, subject.hidden().usual_us());
     for (size_t i = 0; i < peers.size(); ++i)
-      if (peers[i].name == k_ours) most.allow(turns_of_peers[i]->excess());
+      if (peers[i].name == k_ours) most = std::max(most, turns_of_peers[i]->hidden().usual_us());
     return most;
   }
 
   std::function<void()> reset;
-  host_excess of_trusted;  // of the limit and the operator's own runs
+  hidden_work of_trusted;  // of the limit and the operator's own runs
   std::optional<device_limit> limit;
   std::vector<own_run> own;
   judged_turns subject;
@@ -171,7 +171,7 @@ measurement measure(program& p, const bench_row& row) {
   result.us = median(all[0]);
   result.interval = ratio_of_medians(all[0], {1.0});
   if (!p.measures_ours()) result.claims.emplace_back(p.options.candidate, result.us);
-  const host_excess usual = runs.usual_excess(p);
+  const double usual = runs.usually_hidden_us(p);
   if (const std::string problem = runs.subject.problem(result.us, moved, usual); !problem.empty())
     throw std::runtime_error(problem);
   result.variant = runs.subject.variant();
@@ -348,6 +348,9 @@ void open_recorded(program& p, const candidate& subject) {
 void open(program& p) {
   const warpcheck_device kind = device_from_name(p.options.device);
   keep_cuda_in_process();  // where the events are that time it
+#ifdef WARPCHECK_HAS_CUDA
+  if (kind == WARPCHECK_DEVICE_CUDA) note_settings();
+#endif
   const candidate subject = open_subject(p);
   p.subject = subject.op;
   if (p.options.candidate.starts_with("python:"))

@@ -345,11 +345,13 @@ void timed_call::verify(const listed_operator& callee) {
 }
 
 std::vector<bench_part> timed_call::parts(int64_t elements, std::optional<uint64_t> seed) const {
-  if (described_.bench.parts) return described_.bench.parts(row_, seed.value_or(0), seed ? 4 : 16);
+  constexpr int64_t k_pieces = 16;
+  if (described_.bench.parts)
+    return described_.bench.parts(row_, seed.value_or(0),
+                                  static_cast<int>(std::clamp<int64_t>(elements >> 14, 1, k_pieces)));
   int64_t largest = 1;
   for (const tensor_spec& t : case_.tensors) largest = std::max(largest, t.elements());
   // A few pieces of consecutive slices: the first and the last among them, or at places drawn by the seed.
-  constexpr int64_t k_pieces = 16;
   const int64_t slices = described_.bench.slices.empty() ? 1 : row_.of.at(described_.bench.slices);
   if (slices == 0) return {};
   const int64_t length = std::max<int64_t>(1, largest / slices);
@@ -478,8 +480,12 @@ void timed_call::poison_parts(int i, uint64_t seed) {
     device_.timing.fill(static_cast<char*>(const_cast<void*>(p.place)), k_poison, p.bytes);
 }
 
-std::vector<peeked> timed_call::judged_parts(int i, uint64_t seed) const {
-  std::vector<peeked> parts = {{memory_.input(i), memory_.input_stride}, {memory_.output(i), memory_.output_stride}};
+std::vector<peeked> timed_call::judged_parts(const std::vector<int>& executions, uint64_t seed) const {
+  std::vector<peeked> parts;
+  for (const int i : executions) {
+    parts.push_back({memory_.input(i), memory_.input_stride});
+    parts.push_back({memory_.output(i), memory_.output_stride});
+  }
   for (int slot = 0; slot < memory_.count; ++slot)
     for (const peeked& p : looked_at(slot, seed)) parts.push_back(p);
   return parts;
@@ -542,7 +548,7 @@ void timed_call::check_inputs(uint64_t seed) const {
   }
 }
 
-void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
+void timed_call::judge_kept(const std::set<int>& used, uint64_t seed, int64_t elements) {
   for (const int slot : used)
     if (is_poisoned(slot, seed))
       throw std::runtime_error(
@@ -551,7 +557,7 @@ void timed_call::judge_kept(const std::set<int>& used, uint64_t seed) {
   judges_kept_ = true;
   const std::shared_ptr<void> back(nullptr, [this](void*) { judges_kept_ = false; });
   // There are many turns, and the callee does not know which slices are examined.
-  for (const bench_part& part : parts(1 << 16, hash64(seed, ~uint64_t{0}))) verify_part(part);
+  for (const bench_part& part : parts(elements, hash64(seed, ~uint64_t{0}))) verify_part(part);
 }
 
 // Judges the part as a case of its own, whose inputs and results are the contents of the device's memory.

@@ -52,13 +52,13 @@ class timed_call {
   void poison_parts(int i, uint64_t seed);
   // Enqueues a copy of the results of execution i, which is the judged one.
   void keep(int i);
-  // Returns all that is read to judge an execution with this seed.
-  std::vector<engine::peeked> judged_parts(int i, uint64_t seed) const;
+  // Returns all that is read to judge these executions with this seed.
+  std::vector<engine::peeked> judged_parts(const std::vector<int>& executions, uint64_t seed) const;
   // Returns a part of the first result in each slot, at a place that the seed picks.
   std::vector<engine::peeked> parts_of_results(uint64_t seed) const;
-  // Judges stored slices that the seed picks, and checks that no slot of `used` still holds poisoned outputs and that
-  // new inputs are as they were. Throws std::runtime_error if one of these fails.
-  void judge_kept(const std::set<int>& used, uint64_t seed);
+  // Judges stored slices that the seed picks, of about so many elements, and checks that no slot of `used` still holds
+  // poisoned outputs and that new inputs are as they were. Throws std::runtime_error if one of these fails.
+  void judge_kept(const std::set<int>& used, uint64_t seed, int64_t elements = int64_t{1} << 16);
 
  private:
   struct prepared;

@@ -10,12 +10,19 @@ namespace warpcheck::bench {
 class turn_clock {
  public:
   virtual ~turn_clock() = default;
-  // Begins a turn; the executions before its first mark do not count.
   virtual void begin() = 0;
   virtual void mark() = 0;
   // Waits for all executions. Returns the us between each mark and the next one by the device's clock; `host_us` gets
   // the time of all by the host's.
   virtual std::vector<double> finish(double* host_us) = 0;
+};
+
+// A turn and its times in us.
+struct turn_times {
+  int executions = 0;
+  double median = 0;  // of a timed execution
+  double copies = 0;  // of the copies around the judged execution
+  double whole = 0;   // of all by the device's or the host's clock, whichever shows more
 };
 
 // Turns of each run among several, and the executions at the beginning of a turn that are not timed.
@@ -30,11 +37,9 @@ struct timed_run {
   std::function<void()> wait = nullptr;  // waits for the runs, if the turns have no common stream
   // Called before a turn, while the device is idle: gives new inputs to `count` executions from `first` on.
   std::function<void(int first, int count)> begin = nullptr;
-  std::function<void(int i)> prepare = nullptr;  // enqueues the inputs of execution i, and an empty output
-  std::function<void(int i)> keep = nullptr;     // enqueues a copy of the outputs of execution i
-  // Called after a turn, while the device is idle, with the time of its executions by the device's and the host's
-  // clock, in us.
-  std::function<void(double device_us, double host_us)> end = nullptr;
+  std::function<void(int i)> prepare = nullptr;          // enqueues the inputs of execution i, and an empty output
+  std::function<void(int i)> keep = nullptr;             // enqueues a copy of the outputs of execution i
+  std::function<void(const turn_times&)> end = nullptr;  // called after a turn, while the device is idle
 };
 
 }  // namespace warpcheck::bench

@@ -51,6 +51,11 @@ class Gpu:
         if code != 0:
             raise CudaError(f"{function} returned {code}")
 
+    def attribute(self, which):
+        value = ctypes.c_int()
+        self.ask("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(which), ctypes.c_int(0))
+        return value.value
+
     def enter(self):
         self.ask("cuCtxSetCurrent", self.context)
 
@@ -64,10 +69,11 @@ class Gpu:
         self.ask("cuMemsetD8Async", ctypes.c_uint64(to), ctypes.c_ubyte(byte), ctypes.c_size_t(count), None)
 
 
-# A thread waits until this many nanoseconds are over.
+# Each thread waits until this many nanoseconds are over. So many threads as the GPU holds leave no room for a kernel of
+# another stream.
 WAIT = b"""
-.version 6.0
-.target sm_50
+.version 6.3
+.target sm_70
 .address_size 64
 .visible .entry wait(.param .u64 nanoseconds)
 {
@@ -76,6 +82,7 @@ WAIT = b"""
   ld.param.u64 %most, [nanoseconds];
   mov.u64 %begin, %globaltimer;
 more:
+  nanosleep.u32 1000;
   mov.u64 %now, %globaltimer;
   sub.u64 %now, %now, %begin;
   setp.lt.u64 %again, %now, %most;
@@ -83,6 +90,8 @@ more:
   ret;
 }
 """
+WAITING_THREADS = 512  # of a block
+MULTIPROCESSORS, THREADS_OF_MULTIPROCESSOR = 16, 39  # CUdevice_attribute
 HEAD_START_NS = 20_000_000  # of the host, as for other candidates
 
 
@@ -104,8 +113,9 @@ class GpuClock:
         if not self.events:
             most = ctypes.c_uint64(HEAD_START_NS)
             parameters = (ctypes.c_void_p * 1)(ctypes.addressof(most))
-            one = ctypes.c_uint(1)
-            self.gpu.ask("cuLaunchKernel", self.wait, *[one] * 6, ctypes.c_uint(0), None, parameters, None)
+            threads = self.gpu.attribute(MULTIPROCESSORS) * self.gpu.attribute(THREADS_OF_MULTIPROCESSOR)
+            grid = [ctypes.c_uint(n) for n in (threads // WAITING_THREADS, 1, 1, WAITING_THREADS, 1, 1)]
+            self.gpu.ask("cuLaunchKernel", self.wait, *grid, ctypes.c_uint(0), None, parameters, None)
         event = ctypes.c_void_p()
         self.gpu.ask("cuEventCreate", ctypes.byref(event), ctypes.c_uint(0))
         self.gpu.ask("cuEventRecord", event, None)
