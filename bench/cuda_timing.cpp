@@ -110,6 +110,8 @@ std::optional<device_limit> limit_of_product(const engine::product_work& work, s
 }  // namespace
 
 void note_settings() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return;  // the first call says that there is none
   unused_stream();
   first_granularity();
 }
