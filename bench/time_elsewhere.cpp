@@ -57,10 +57,12 @@ double turns_elsewhere::turn() {
       },
       [&] { return parts = call_.parts_of_results(random_()); });
   const std::vector<std::string> read = contents(parts);
-  // Several, each by fewer slices: the callee may have left out some of the calls.
-  constexpr int64_t k_judged = 8, k_elements = int64_t{1} << 16;
+  // Several if they are small, each by fewer slices: the callee may have left out some of the calls.
+  constexpr int64_t k_most = 8, k_bytes_judged = 1 << 25, k_elements = 1 << 16;
+  const auto bytes = static_cast<int64_t>(call_.memory().input_stride + call_.memory().output_stride);
+  const int64_t count = std::clamp<int64_t>(k_bytes_judged / std::max<int64_t>(1, bytes), 1, k_most);
   std::vector<int> judged;
-  std::ranges::sample(order_, std::back_inserter(judged), k_judged, random_);
+  std::ranges::sample(order_, std::back_inserter(judged), count, random_);
   std::vector<engine::peeked> again = call_.judged_parts(judged, seed);
   again.insert(again.end(), parts.begin(), parts.end());
   engine::read_back(device_.api, again);
@@ -68,7 +70,7 @@ double turns_elsewhere::turn() {
     throw std::runtime_error(fmt::format("{}: a result changed after it was read", bench::name_of(described_, row_)));
   for (const int slot : judged) {
     call_.keep(slot);
-    call_.judge_kept({order_.begin(), order_.end()}, seed, k_elements / k_judged);
+    call_.judge_kept({order_.begin(), order_.end()}, seed, k_elements / count);
   }
   return us / static_cast<double>(order_.size());
 }
