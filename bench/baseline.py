@@ -161,9 +161,10 @@ def compares(row, peer):
 
 
 def compared_peers(row):
-    """(name, times) of each peer of the row's precision that was timed in its run, the fastest first."""
+    """(name, times) of each peer of the row's precision that was timed in its run, the fastest first; of equally fast
+    ones the one whose ratio has an interval."""
     peers = [p for p in peers_in(row).items() if "earlier" not in p[1] and compares(row, p[0])]
-    return sorted(peers, key=lambda peer: peer_ratio(row, peer), reverse=True)
+    return sorted(peers, key=lambda peer: (round(peer_ratio(row, peer), 3), "ratio" in peer[1]), reverse=True)
 
 
 def peer_ratio(row, peer):
