@@ -237,6 +237,8 @@ double compensated_dot(const std::vector<double>& a, const std::vector<double>& 
 void check_own_slope(trial& t) {
   const gru_data data = data_of(t);
   need_gradients(t, data);
+  if (!data.dy.empty()) need_outputs(t, {"y"});
+  if (!data.dhn.empty()) need_outputs(t, {"hn"});
   const gru_case<double> v = directions_of(data);
   const slope_errors e = errors_of(data, v, accuracy_of(t.stated(), t.the_case(), data.shape()));
   if (!e.usable) return t.skip("its errors are beyond first order");
