@@ -52,6 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
                     order{"late-event", "of the launch at streams.cu:", k_streams},
                     order{"legacy-joins", "of the launch at streams.cu:", k_streams},
                     order{"pageable-upload", "write by cudaMemcpy at streams.cu:", k_streams},
+                    order{"waited-for-one", "of the launch at streams.cu:", k_host},
                     order{"unaligned-copy", "of the launch at streams.cu:", k_streams},
                     order{"graph-branches", " in a graph", k_streams},
                     order{"freed-in-a-stream", "write by cudaFreeAsync at streams.cu:", k_streams}));

@@ -144,6 +144,16 @@ void share_longer(world& w, cudaStream_t a, cudaStream_t b, cudaEvent_t event) {
     cudaFreeAsync(of_stream, b);  // freed-in-a-stream
     cudaDeviceSynchronize();
   }
+  if (w.is("waited-for-one")) {  // and not for the other stream
+    int* shared = nullptr;
+    cudaMallocManaged(&shared, 2 * k_bytes);
+    fill<<<1, k_items, 0, a>>>(shared);  // waited-for-one-launch
+    fill<<<1, k_items, 0, b>>>(shared + k_items);
+    ORDERS(cudaStreamSynchronize(a));
+    w.actual = shared[5], w.expected = 5;  // waited-for-one
+    cudaDeviceSynchronize();
+    cudaFree(shared);
+  }
   if (w.is("unaligned-copy")) {
     write_over_words<<<1, 1, 0, a>>>(reinterpret_cast<char*>(w.x));  // unaligned-copy-launch
     ORDERS(cudaStreamSynchronize(a));
