@@ -84,6 +84,19 @@ TEST(Access, IndexedFromANullPointerIsThatOfItsAddress) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
+// The address behind another buffer is no access to that one.
+TEST(Access, IndexedBehindAnotherBufferIsOneOnlyIfItIsMade) {
+  const auto reads = [](const std::string& condition) {
+    return run("__global__ void k(int* p, int* q) { const int* end = &p[q - p + 16]; if (" + condition +
+               ") p[1] = *end; }\n"
+               "int main() { int *p, *q; cudaMalloc(&p, 64); cudaMalloc(&q, 64); cudaMemset(p, 0, 64); "
+               "k<<<1, 1>>>(p, q); cudaFree(p); cudaFree(q); }\n");
+  };
+  const result none = reads("p[0] == 1"), one = reads("p[0] == 0");
+  EXPECT_EQ(none.status, 0) << none.output;
+  EXPECT_TRUE(ended(one, 1, {"out_of_bounds: read of 4 bytes ", "at byte 64 of a buffer of 64 bytes"}));
+}
+
 // A kernel that waits for a flag, which the host sets before the launch and, optionally, after it.
 std::string waiting(const std::string& allocate, const std::string& flag, const std::string& behind = "") {
   return "__global__ void k(volatile int* flag, int* y) { while (*flag == 0) {} *y = 1; }\n"
