@@ -193,6 +193,7 @@ void check_batch_split(trial& t) {
 void check_time_split(trial& t) {
   need_outputs(t, {"hn"});
   gru_data data = taken(data_of(t), 'D', {0});
+  if (!data.dy.empty() || !data.dhn.empty()) need_outputs(t, {"dh0"});
   const gru_shape& s = data.shape();
   if (s.time < 2) return t.skip("it takes two steps");
   // dh_reset of both calls is one sum, so there is one for each.
