@@ -75,17 +75,19 @@ FEATURES = {
     "gru": [*(value(name, None) for name in ("lengths", "reset", "history", "h0", "b_ih", "trace_e")),
             required("h0", "b_hh"), ("directions", "given['w_hh'].shape[0] > 1", ["directions>1"])],
 }
+# What a call needs each of these for.
+NEEDED_FOR = {"y_in": ["pass=backward"], "history_in": ["pass=backward"]}
 
 
 def described(op):
     """The optional tensors and the numbers with a default value of the operator's description."""
     listed = subprocess.run([WARPCHECK, "list", op], capture_output=True, text=True, check=True).stdout
-    features = {name: value(name, None)
+    features = {name: value(name, None, name, *NEEDED_FOR.get(name, []))
                 for name in re.findall(r"^  (?:input|output) +(\w+) .*, optional$", listed, re.MULTILINE)}
     for name, usual_value in re.findall(r"^  scalar +(\w+) .*; default ([0-9.]+)$", listed, re.MULTILINE):
         features.setdefault(name, value(name, float(usual_value)))
-    features.pop("work", None)  # the kernel's own memory
-    return list(features.values())
+    # Memory for the kernel, and what each forward call must have by its contract.
+    return [feature for name, feature in features.items() if name not in ("work", "y")]
 
 
 def asked_features(op):
