@@ -146,7 +146,8 @@ class rewriter {
     if (is(begin - 1, ".") || is(begin - 1, "::") || (is(begin - 1, ">") && is(begin - 2, "-"))) return false;
     if (t_.is_identifier(begin - 1) && !is(begin - 1, "return") && !is(begin - 1, "else")) return false;
     if (begin < i && t_.is_identifier(begin) && !is(begin, "std")) return false;
-    if (std::any_of(own.begin(), own.end(), [&](const auto& f) { return f.name == t_.text(i); })) return false;
+    const auto is_mine = [&](const auto& f) { return !f.is_included && f.name == t_.text(i); };
+    if (std::any_of(own.begin(), own.end(), is_mine)) return false;
     if (t_.text(i).starts_with("sincos")) {
       replace(begin, i + 1, "::simt::import::sine_and_cosine");
       return true;
