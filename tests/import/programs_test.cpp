@@ -463,6 +463,7 @@ TEST(RunEmulated, GivesALaunchMoreStepsUnlessItsThreadsWait) {
   EXPECT_EQ(run_program("idioms_bad.cu --schedule fair --step-limit 200 -- 31").status, 0);
   // Meeting at a barrier, these do not count as threads that all wait.
   EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair --step-limit 100000 -- 33").has("livelock under"));
+  EXPECT_TRUE(run_program("idioms_bad.cu --schedule fair --step-limit 1000000 -- 34").has("livelock under"));
   EXPECT_TRUE(run_program("idioms_bad.cu --step-limit 0 -- 31").has("step-limit: 0 is not"));
 }
 

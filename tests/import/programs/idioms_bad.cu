@@ -229,6 +229,13 @@ __global__ void b32(int* y) {
 __global__ void b33(int* y) {
   while (atomicAdd(y, 0) == 0) __syncwarp();
 }
+// 34: one lane waits so, and the others have its number by a shuffle
+__global__ void b34(int* y) {
+  int seen = 0;
+  do {
+    if (threadIdx.x % 32 == 0) seen = atomicAdd(y, 0);
+  } while (__shfl_sync(~0u, seen, 0) == 0);
+}
 // Copies an int back after a kernel that writes none of it, or a half of 32.
 void copy_unwritten() {
   int *p, h;
@@ -289,6 +296,7 @@ int main(int argc, char** argv) {
     case 31: b31<<<600, 256>>>(dev<int>(600)); break;
     case 32: copy_half_written(); break;
     case 33: b33<<<1, 64>>>(dev<int>(1)); break;
+    case 34: b34<<<1, 64>>>(dev<int>(1)); break;
     default: return 3;
   }
   cudaDeviceSynchronize();
