@@ -232,11 +232,14 @@ std::string ptx_translator::wmma_copy(const instruction& i) {
     return fmt::format(
         "const {0} simt_r[] = {1}; nvcuda::wmma::store_matrix_sync({2}, ptx::get_fragment<{3}>(simt_r), {4}{5});",
         x.word(), array(x.word(), registers), at, x.fragment(), stride, order);
-  std::string code = fmt::format(
-      "{0} simt_x; nvcuda::wmma::load_matrix_sync(simt_x, {1}, {2}{3}); {4} simt_r[{5}]; ptx::put_fragment(simt_x, "
-      "simt_r);",
-      x.fragment(), at, stride, order, x.word(), list.size());
-  for (size_t k = 0; k < list.size(); ++k) code += " " + store(list[k], fmt::format("simt_r[{}]", k));
+  return fmt::format("{} simt_x; nvcuda::wmma::load_matrix_sync(simt_x, {}, {}{}); ", x.fragment(), at, stride, order) +
+         store_fragment(list, x.word());
+}
+
+// Puts the fragment simt_x into registers.
+std::string ptx_translator::store_fragment(const words& to, const char* word) {
+  std::string code = fmt::format("{} simt_r[{}]; ptx::put_fragment(simt_x, simt_r);", word, to.size());
+  for (size_t k = 0; k < to.size(); ++k) code += " " + store(to[k], fmt::format("simt_r[{}]", k));
   return code;
 }
 
@@ -260,10 +263,7 @@ std::string ptx_translator::wmma_product(const instruction& i) {
   code += fmt::format("{} simt_x; nvcuda::wmma::{}(simt_x", all[0].fragment(), of_bits ? "bmma_sync" : "mma_sync");
   for (size_t k = 1; k < 4; ++k) code += fmt::format(", ptx::get_fragment<{}>(simt_{})", all[k].fragment(), all[k].use);
   if (of_bits) code += fmt::format(", nvcuda::wmma::experimental::bmmaBitOp{}", i.has("xor") ? "XOR" : "AND");
-  code += fmt::format("); {} simt_r[{}]; ptx::put_fragment(simt_x, simt_r);", all[0].word(), all[0].registers());
-  const words to = vector(o[0]);
-  for (size_t k = 0; k < to.size(); ++k) code += " " + store(to[k], fmt::format("simt_r[{}]", k));
-  return code;
+  return code + "); " + store_fragment(vector(o[0]), all[0].word());
 }
 
 // wgmma.mma_async(.sp).sync.aligned.m64nNkK.D.A.B d, a, b(, metadata, selector), scale-d; for reals imm-scale-a and

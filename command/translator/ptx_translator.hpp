@@ -125,6 +125,7 @@ class ptx_translator {
   std::string wgmma(const instruction& i);
   std::string wmma_copy(const instruction& i);
   std::string wmma_product(const instruction& i);
+  std::string store_fragment(const words& to, const char* word);
   std::string memory(const instruction& i);
   std::string ordered_access(const instruction& i, const std::string& values, const std::string& place);
   std::string atomic(const instruction& i, const std::string& type);

@@ -14,6 +14,9 @@
 #define OUT2(r) "=r"(r[0]), "=r"(r[1])
 #define OUT4(r) OUT2(r), "=r"(r[2]), "=r"(r[3])
 #define OUT8(r) OUT4(r), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]), "=r"(r[7])
+#define INOUT2(r) "+r"(r[0]), "+r"(r[1])
+#define INOUT4(r) INOUT2(r), "+r"(r[2]), "+r"(r[3])
+#define INOUT8(r) INOUT4(r), "+r"(r[4]), "+r"(r[5]), "+r"(r[6]), "+r"(r[7])
 #define IN2(r) "r"(r[0]), "r"(r[1])
 #define IN4(r) IN2(r), "r"(r[2]), "r"(r[3])
 #define IN8(r) IN4(r), "r"(r[4]), "r"(r[5]), "r"(r[6]), "r"(r[7])
@@ -38,7 +41,7 @@ __global__ void of_f16(const __half* a, const __half* b, float* d) {
       ";\n"
       "mov.b32 %0, d0; mov.b32 %1, d1; mov.b32 %2, d2; mov.b32 %3, d3;\n"
       "mov.b32 %4, d4; mov.b32 %5, d5; mov.b32 %6, d6; mov.b32 %7, d7;\n}"
-      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]), "+r"(sum[7])
+      : INOUT8(sum)
       : IN8(x), IN8(y));
   asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%8], " R8 ", 16;" ::IN8(sum), "l"(d) : "memory");
 }
@@ -51,7 +54,7 @@ __global__ void of_f16_alone(const __half* a, const __half* b, __half* d) {
   asm volatile("wmma.load.c.sync.aligned.col.m32n8k16.f16 " R4 ", [%4], %5;" : OUT4(sum) : "l"(d), "r"(32));
   asm volatile("wmma.mma.sync.aligned.row.col.m32n8k16.f16.f16 " R4
                ", {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15, %16, %17, %18, %19}, " R4 ";"
-               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+               : INOUT4(sum)
                : IN8(x), IN8(y));
   asm volatile("wmma.store.d.sync.aligned.col.m32n8k16.f16 [%4], " R4 ", %5;" ::IN4(sum), "l"(d), "r"(32) : "memory");
 }
@@ -63,8 +66,7 @@ __global__ void of_bf16(const __nv_bfloat16* a, const __nv_bfloat16* b, float* d
   asm volatile("wmma.load.c.sync.aligned.row.m8n32k16.f32 " R8 ", [%8], %9;" : OUT8(sum) : "l"(d), "r"(32));
   asm volatile("wmma.mma.sync.aligned.row.col.m8n32k16.f32.bf16.bf16.f32 " R8
                ", {%8, %9}, {%10, %11, %12, %13, %14, %15, %16, %17}, " R8 ";"
-               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
-                 "+r"(sum[7])
+               : INOUT8(sum)
                : IN2(x), IN8(y));
   asm volatile("wmma.store.d.sync.aligned.row.m8n32k16.f32 [%8], " R8 ", %9;" ::IN8(sum), "l"(d), "r"(32) : "memory");
 }
@@ -76,8 +78,7 @@ __global__ void of_tf32(const float* a, const float* b, float* d) {
   asm volatile("wmma.load.c.sync.aligned.row.m16n16k8.f32 " R8 ", [%8], %9;" : OUT8(sum) : "l"(d), "r"(16));
   asm volatile("wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 " R8
                ", {%8, %9, %10, %11}, {%12, %13, %14, %15}, " R8 ";"
-               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
-                 "+r"(sum[7])
+               : INOUT8(sum)
                : IN4(x), IN4(y));
   asm volatile("wmma.store.d.sync.aligned.row.m16n16k8.f32 [%8], " R8 ", %9;" ::IN8(sum), "l"(d), "r"(16) : "memory");
 }
@@ -88,8 +89,7 @@ __global__ void of_bytes(const int8_t* a, const int8_t* b, int* d) {
   asm volatile("wmma.load.b.sync.aligned.col.m16n16k16.s8 " R2 ", [%2], %3;" : OUT2(y) : "l"(b), "r"(16));
   asm volatile("wmma.load.c.sync.aligned.row.m16n16k16.s32 " R8 ", [%8], %9;" : OUT8(sum) : "l"(d), "r"(16));
   asm volatile("wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 " R8 ", {%8, %9}, {%10, %11}, " R8 ";"
-               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
-                 "+r"(sum[7])
+               : INOUT8(sum)
                : IN2(x), IN2(y));
   asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.s32 [%8], " R8 ", %9;" ::IN8(sum), "l"(d), "r"(16) : "memory");
 }
@@ -115,7 +115,7 @@ __global__ void of_bits(const uint32_t* a, const uint32_t* b, int* d) {
   asm volatile("wmma.load.b.sync.aligned.col.m8n8k128.b1 {%0}, [%1], %2;" : "=r"(y) : "l"(b), "r"(128));
   asm volatile("wmma.load.c.sync.aligned.row.m8n8k128.s32 " R2 ", [%2], %3;" : OUT2(sum) : "l"(d), "r"(8));
   asm volatile("wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 " R2 ", {%2}, {%3}, " R2 ";"
-               : "+r"(sum[0]), "+r"(sum[1])
+               : INOUT2(sum)
                : "r"(x), "r"(y));
   asm volatile("wmma.store.d.sync.aligned.row.m8n8k128.s32 [%2], " R2 ", %3;" ::IN2(sum), "l"(d), "r"(8) : "memory");
 }
