@@ -138,8 +138,7 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
   const auto is_lacked = [&](const std::string& name, const std::string& value) {
     return std::any_of(t.offered.lacks.begin(), t.offered.lacks.end(), [&](const trait_set& traits) {
       return std::any_of(traits.begin(), traits.end(), [&](const trait& one) {
-        const bool is_whole =
-            (one.kind == trait::present && one.value.empty()) || one.kind == trait::equal || one.kind == trait::unequal;
+        const bool is_whole = one.kind == trait::present || one.kind == trait::equal || one.kind == trait::unequal;
         return is_whole && one.name == name && (value.empty() || one.value == value || one.kind == trait::unequal);
       });
     });

@@ -231,7 +231,8 @@ std::vector<trial_case> of_equal_extents(const trial_case& c, const trait& t) {
 std::vector<trial_case> nearby(const description& d, const trial_case& c, const trait& t) {
   trial_case other = c;
   switch (t.kind) {
-    case trait::present: t.value.empty() ? leave_out(d, other, t.name) : put_in(d, other, t.name); break;
+    case trait::present: leave_out(d, other, t.name); break;
+    case trait::absent: put_in(d, other, t.name); break;
     case trait::equal:
     case trait::unequal: return of_other_values(d, c, t);
     case trait::typed: return of_other_types(d, c, t);
@@ -253,7 +254,8 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
 
 bool has(const trial_case& c, const trait& t) {
   switch (t.kind) {
-    case trait::present: return t.value.empty() ? is_listed(c, t.name) : leaves_out(c, t.name);
+    case trait::present: return is_listed(c, t.name);
+    case trait::absent: return leaves_out(c, t.name);
     case trait::equal:
     case trait::unequal: {
       const scalar_rule* const s = find_scalar(c, t.name);

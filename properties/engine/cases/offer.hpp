@@ -25,6 +25,7 @@ inline constexpr std::string_view k_differs = "!=";
 struct trait {
   enum kind_type : uint8_t {
     present,       // "bias": the optional tensor is there
+    absent,        // "bias absent": it is not, though this call could have it
     equal,         // "ta=yes": the scalar has this value
     unequal,       // "alpha!=1": the scalar has any other value
     typed,         // "c:f16": the tensor has this element type

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "properties/engine/cases/absence.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
@@ -18,11 +17,12 @@ namespace warpcheck::engine {
 namespace {
 
 constexpr std::string_view k_beside = " beside ", k_same = " same ";  // between the names of two tensors
-constexpr std::string_view k_misaligned = " misaligned ";
+constexpr std::string_view k_misaligned = " misaligned ", k_absent = " absent";
 
 std::string text_of(const trait& t) {
   switch (t.kind) {
-    case trait::present: return t.value.empty() ? t.name : fmt::format("{} {}", t.name, t.value);
+    case trait::present: return t.name;
+    case trait::absent: return fmt::format("{}{}", t.name, k_absent);
     case trait::equal: return fmt::format("{}={}", t.name, t.value);
     case trait::unequal: return fmt::format("{}{}{}", t.name, k_differs, t.value);
     case trait::typed: return fmt::format("{}:{}", t.name, t.value);
@@ -71,7 +71,8 @@ bool are_extents(const description& d, const std::vector<std::string_view>& name
 bool is_trait(const description& d, const trait& t) {
   const tensor_rule* const tensor = find_tensor(d, t.name);
   switch (t.kind) {
-    case trait::present: return tensor && (t.value.empty() || (t.value == k_absent && tensor->is_optional));
+    case trait::present: return tensor;
+    case trait::absent: return tensor && tensor->is_optional;
     case trait::equal:
     case trait::unequal: return find_value(d, t.name, t.value);
     case trait::typed: return tensor && dtype_from_name(t.value);
@@ -96,7 +97,8 @@ trait parse_trait(const description& d, std::string_view text) {
   };
   trait t;
   if (is_word(text)) return {trait::present, std::string(text), "", 0};
-  if (text.ends_with(k_absent)) return absence_of(std::string(trimmed(text.substr(0, text.size() - k_absent.size()))));
+  if (text.ends_with(k_absent))
+    return {trait::absent, std::string(trimmed(text.substr(0, text.size() - k_absent.size()))), "", 0};
   if (text.find(k_beside) != std::string_view::npos) {
     t.kind = trait::among;
     std::tie(t.name, t.value) = split(k_beside);

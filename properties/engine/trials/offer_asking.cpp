@@ -13,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "properties/engine/cases/absence.hpp"
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
@@ -297,7 +296,7 @@ class inquiry {
     const description& d = *find_description(c.op);
     trait_set absent;
     for (const tensor_rule& info : d.form_of(c)->tensors)
-      if (const trait t = absence_of(info.name); has(c, t) && !is_answered({t})) absent.push_back(t);
+      if (const trait t{trait::absent, info.name, "", 0}; has(c, t) && !is_answered({t})) absent.push_back(t);
     const auto with_all_but = [&](const trait* left) {
       trial_case other = c;
       for (const trait& t : absent)
