@@ -127,6 +127,9 @@ std::string mutated_text(const mutant& m, const std::string& root) {
   if (found != 1)
     throw usage_error(fmt::format("{}: {}: the old text occurs {} times in {}, it must occur exactly once", m.place,
                                   m.id, found, m.file));
+  const size_t line = text.rfind('\n', place) + 1;
+  if (text.substr(line, place - line).find("//") != std::string::npos)
+    throw usage_error(fmt::format("{}: {}: the old text stands in a comment of {}", m.place, m.id, m.file));
   return text.replace(place, m.old_text.size(), m.new_text);
 }
 

@@ -42,7 +42,8 @@ mutant_list read_mutants(const std::string& path);
 // seed. If one mutant is added to the list, at most one of the sample changes.
 std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t seed);
 
-// Returns the mutated text of m.file below `root`. Throws usage_error unless the old text occurs exactly once.
+// Returns the mutated text of m.file below `root`. Throws usage_error unless the old text occurs exactly
+// once, and not in a comment.
 std::string mutated_text(const mutant& m, const std::string& root);
 
 }  // namespace warpcheck::cli

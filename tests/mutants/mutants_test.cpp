@@ -74,7 +74,7 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
 }
 
 TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
-  write("kernels/a.cu", "one two two");
+  write("kernels/a.cu", "one two two  // four");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\n"), "accepted");
   EXPECT_EQ(refusal(""), fmt::format("{}: it has no mutant", (folder_ / "softmax.mutants").string()));
   EXPECT_EQ(refusal("# only a comment\n"), fmt::format("{}: it has no mutant", (folder_ / "softmax.mutants").string()));
@@ -97,6 +97,8 @@ TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
             "softmax.mutants:1: A: the old text occurs 2 times in kernels/a.cu, it must occur exactly once");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tthree\t3\tlong-accumulation\n"),
             "softmax.mutants:1: A: the old text occurs 0 times in kernels/a.cu, it must occur exactly once");
+  EXPECT_EQ(refusal("A\tkernels/a.cu\tfour\t4\tlong-accumulation\n"),
+            "softmax.mutants:1: A: the old text stands in a comment of kernels/a.cu");
 }
 
 TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
