@@ -43,4 +43,16 @@ TEST(HiddenWork, AnHonestTurnDoesNotExcuseTheMedianOfTheOthers) {
   EXPECT_EQ(turns.problem(10, 5), "");
 }
 
+TEST(HiddenWork, TurnsOfABusyHostAreTakenAgainTwiceAtMost) {
+  using warpcheck::bench::turns_of_calm_host;
+  const auto taken = [](int calm_from) {
+    int turn = 0;
+    EXPECT_EQ(turns_of_calm_host([&] { return ++turn; }, [&](int last) { return last < calm_from; }), turn);
+    return turn;
+  };
+  EXPECT_EQ(taken(1), 1);
+  EXPECT_EQ(taken(2), 2);
+  EXPECT_EQ(taken(9), 3);
+}
+
 }  // namespace
