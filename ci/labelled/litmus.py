@@ -2,6 +2,7 @@
 other lanes take its branches and part in its barriers. A program returns 1 if the run ended in the outcome that the
 test asks about."""
 
+import collections
 import csv
 import re
 
@@ -34,8 +35,9 @@ def parts_of(line):
     return word, [o.strip() for o in rest.split(",")] if rest else []
 
 
-def of_warp(line):
-    """The statement of an instruction that all lanes execute; None: lane 0 does."""
+def of_warp(line, warps):
+    """The statement of an instruction that all lanes execute, in a block with so many threads of the test; None: lane 0
+    does."""
     word, operands = parts_of(line)
     if word.endswith(":"):
         return word + ";"
@@ -45,7 +47,7 @@ def of_warp(line):
         return f"if (of_lane_0({operands[0]} {'!' if word == 'bne' else '='}= {operands[1]})) goto {operands[2]};"
     if word in ("bar.cta.sync", "bar.cta.arrive"):  # instance, barrier, threads
         name = f"of_lane_0({operands[min(1, len(operands) - 1)]})"
-        threads = f"32 * {operands[2]}" if len(operands) > 2 else "blockDim.x"
+        threads = f"32 * {operands[2] if len(operands) > 2 else warps}"
         return asm(f"bar.{word[8:]} %0, %1", "", f'"r"({name}), "r"({threads})')
     return None
 
@@ -77,9 +79,9 @@ def of_thread(line, places):
     return asm(f"atom{found[2]}.global.{kind} %0, [%1]{marks}", f'"=r"({operands[0]})', inputs)
 
 
-def body_of(lines, places):
+def body_of(lines, places, warps):
     """The statements of a thread."""
-    return "".join((of_warp(line) or f"if (lane == 0) {{ {of_thread(line, places)} }}") + "\n" for line in lines)
+    return "".join((of_warp(line, warps) or f"if (lane == 0) {{ {of_thread(line, places)} }}") + "\n" for line in lines)
 
 
 def threads_of(text):
@@ -106,7 +108,7 @@ def program_of(text):
                    for o in re.findall(r"(?<=[ ,])[a-zA-Z]\w*", line)} - registers - {"cta"})
     names = [n for n in names if not re.fullmatch(r"LC\d+", n)]
     places = {name: i for i, name in enumerate(names)}
-    width = max(sum(1 for c, _ in threads if c == block) for block, _ in threads)
+    warps = collections.Counter(block for block, _ in threads)
     cases, seen, kept = "", {}, {}
     for i, (block, lines) in enumerate(threads):
         warp = seen.setdefault(block, 0)
@@ -118,7 +120,7 @@ def program_of(text):
         declared = "".join(f"int {r} = {start.get(f'P{i}:{r}', '0')};\n" for r in own) + "int unused = 0;\n"
         stored = "".join(f"if (lane == 0) m[{kept[f'{i}:{r}']}] = {r};\n" for r in own)
         cases += f"if (blockIdx.x == {block} && threadIdx.x / 32 == {warp}) {{\n{declared}" \
-                 f"{body_of(lines, places)}{stored}}}\n"
+                 f"{body_of(lines, places, warps[block])}{stored}}}\n"
     kind, sentence = CONDITION.search(text).groups()
     if re.search(r"bv64|rd\d", sentence):
         raise NotTranslated("64 bits")
@@ -129,7 +131,7 @@ def program_of(text):
     holds = f"({sentence})" if kind.endswith("exists") else f"!({sentence})"
     blocks = max(block for block, _ in threads) + 1
     return f"{HEAD}__global__ void test(int* m) {{\nconst unsigned lane = threadIdx.x % 32;\n{cases}}}\n" \
-           f"int main() {{\n{values}run(test, {blocks}, {32 * width});\nreturn {holds};\n}}\n"
+           f"int main() {{\n{values}run(test, {blocks}, {32 * max(warps.values())});\nreturn {holds};\n}}\n"
 
 
 def answers_of(folder, suffix):

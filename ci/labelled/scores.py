@@ -115,7 +115,7 @@ def outcome_of_litmus(row):
 def outcome_of_ending(row):
     """A test that ends (clean) may not be stopped (false). One that need not end has a hazard (found)."""
     if row["ends"]:
-        return "false" if {"timeout", "deadlock", "divergence"} & set(row["found"]) else "clean"
+        return "false" if {"timeout", "deadlock", "divergence", "livelock"} & set(row["found"]) else "clean"
     return "found" if set(row["found"]) - {"error_return"} else "missed"
 
 

@@ -385,23 +385,25 @@ code, worst ="""))
         self.assertEqual(done.stdout.count("MTGP32KernelState(states"), 1, done.stdout)
 
     def test_litmus_tests_are_compared_with_the_model(self):
-        test = ("PTX t\n{\nx=0;\nP0:r0=0;\n}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
-                " ld.acquire.cta r0, x | atom.relaxed.gpu.sub r1, x, 2 ;\n LC0: | ;\n bne r0, 1, LC0 | ;\n"
-                " bar.cta.sync 1 | bar.cta.sync 0, 1 ;\n bar.cta.arrive 2 | bar.cta.arrive 2 ;\n"
+        test = ("PTX t\n{\nx=0;\nP0:r0=0;\n}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 | P2@cta 1,gpu 0 ;\n"
+                " ld.acquire.cta r0, x | atom.relaxed.gpu.sub r1, x, 2 | ;\n LC0: | | ;\n bne r0, 1, LC0 | | ;\n"
+                " bar.cta.sync 1 | bar.cta.sync 0, 1 | ;\n"
+                " bar.cta.arrive 2 | bar.cta.arrive 2 | bar.cta.arrive 3 ;\n"
                 "exists (P0:r0 = 1 /\\ x == 2)\n")
-        names = ["same", "lacks", "forbidden", "open", "racy", "hung"]  # as the command below answers to x = 0, 1, ...
+        # As the command below answers to x = 0, 1, ...
+        names = ["same", "lacks", "forbidden", "open", "racy", "hung", "spins"]
         for i, name in enumerate(names):
             self.write(f"dat3m/litmus/PTX/{name}.litmus", test.replace("x=0;", f"x={i};"))
         self.write("dat3m/litmus/PTX/proxies.litmus", test.replace("x=0;", "s @ texture aliases x;"))
         labels = [f"litmus/PTX/{n}.litmus,{int(n in ('lacks', 'open'))}\n" for n in [*names, "proxies"]]
         answers = "dat3m/dartagnan/src/test/resources/PTXv7_5"
         self.write(answers + "-expected.csv", "".join(labels))
-        self.write(answers + "-Liveness-expected.csv", "".join(
-            f"litmus/PTX/{n}.litmus,{ends}\n" for n, ends in (("same", 1), ("lacks", 0), ("racy", 0), ("hung", 1))))
+        ends = {"same": 1, "lacks": 0, "racy": 0, "hung": 1, "spins": 1}
+        self.write(answers + "-Liveness-expected.csv", "".join(f"litmus/PTX/{n}.litmus,{e}\n" for n, e in ends.items()))
         self.write("command", "#!/usr/bin/env python3\nimport json, re, shutil, sys\n"
                    "number = int(re.search(r'words.0. = (.)', open('code.cu').read())[1])\n"
                    f"shutil.copy('code.cu', {self.path('last.cu')!r})\n"
-                   "kinds = {2: ['error_return'], 4: ['race'], 5: ['deadlock']}.get(number, [])\n"
+                   "kinds = {2: ['error_return'], 4: ['race'], 5: ['deadlock'], 6: ['livelock']}.get(number, [])\n"
                    "run = {'findings': [{'kind': k, 'text': ''} for k in kinds], 'every_schedule': number < 2,\n"
                    "       'exit_status': int(number in (2, 5))}\n"
                    "json.dump({'runs': [run]}, open(sys.argv[sys.argv.index('--json') + 1], 'w'))\n")
@@ -409,8 +411,9 @@ code, worst ="""))
         done = subprocess.run([sys.executable, FOREIGN, "--suite", "dat3m", self.path("dat3m"), "--warpcheck",
                                self.path("command"), "--out", self.path("scores")], stdout=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("| dat3m | 10 | 3 | 2 | 2 | 2 |", done.stdout)
-        for disagreement in ("missed: lacks", "missed: lacks ends", "false: forbidden", "false: hung ends"):
+        self.assertIn("| dat3m | 12 | 4 | 2 | 2 | 3 |", done.stdout)
+        for disagreement in ("missed: lacks", "missed: lacks ends", "false: forbidden", "false: hung ends",
+                             "false: spins ends"):
             self.assertIn(disagreement + ": new", done.stdout)
         with open(self.path("last.cu")) as f:
             program = f.read()
@@ -418,7 +421,8 @@ code, worst ="""))
         self.assertIn('atom.relaxed.gpu.global.add.s32 %0, [%1], %2;" : "=r"(r1) : "l"(m + 0), "r"(-(2))', program)
         self.assertIn('LC0_0:;\nif (of_lane_0(r0 != 1)) goto LC0_0;', program)
         self.assertEqual(program.count('\nasm volatile("bar.sync %0, %1;" :  : "r"(of_lane_0(1))'), 2)
-        self.assertIn('asm volatile("bar.arrive %0, %1;" :  : "r"(of_lane_0(2)), "r"(blockDim.x)', program)
+        self.assertIn('asm volatile("bar.arrive %0, %1;" :  : "r"(of_lane_0(2)), "r"(32 * 2)', program)
+        self.assertIn('"r"(of_lane_0(3)), "r"(32 * 1)', program)
         self.assertIn("return ((words[32] == 1 && words[0] == 2));", program)
 
 
