@@ -39,6 +39,7 @@ struct stream_set {
   bool host_waits = false;           // the host waits for the operation that runs
   bool is_in_call = false;           // of a candidate, in a trial
   std::vector<const char*> choices;  // of the host (host_chooses)
+  uint64_t launches_untimed = UINT64_MAX;  // before the host asked for a time
 
   stream_set() {
     legacy.timeline = 1;
@@ -194,6 +195,7 @@ bool follows_streams() { return the_program().report != nullptr; }
 void begin_call() {
   streams().is_in_call = true;
   streams().choices.clear();
+  streams().launches_untimed = UINT64_MAX;
   if (has_own_streams()) follow_all_memory();  // made while the library was loaded
 }
 cudaStream_t stream_of_call() { return &streams().of_call; }
@@ -235,7 +237,12 @@ void host_chooses(const char* what) {
   std::vector<const char*>& all = streams().choices;
   if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
 }
+void host_asks_for_time() {
+  streams().launches_untimed = std::min(streams().launches_untimed, the_program().current->launches);
+}
 const std::vector<const char*>& host_choices() {
+  if (the_program().current->launches > streams().launches_untimed)
+    host_chooses("the time between events, which the host knows at a later launch");
   if (hb_host_took_part()) host_chooses("an atomic or volatile access of the host while kernels run");
   return streams().choices;
 }

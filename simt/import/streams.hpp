@@ -75,6 +75,8 @@ bool host_waits_for_the_last_work();
 inline constexpr const char* k_query = "a query of a stream or an event";
 inline constexpr const char* k_host_function = "the time of a host function";
 void host_chooses(const char* what);
+// The time between events, on which later launches may depend.
+void host_asks_for_time();
 const std::vector<const char*>& host_choices();
 // Runs all waiting operations, at the program's end.
 void run_waiting();

@@ -106,6 +106,10 @@ TEST(Certificate, ProvesNothingOfWhatTheHostDoesMeanwhile) {
   depends("k<<<1, 64>>>(x);\n  if (cudaStreamQuery(0) != cudaSuccess) return 1;\n", "a query of a stream or an event");
   depends("cudaEvent_t e;\n  cudaEventCreate(&e);\n  cudaEventRecord(e);\n  cudaEventQuery(e);\n",
           "a query of a stream or an event");
+  depends(
+      "cudaEvent_t e;\n  float ms;\n  cudaEventCreate(&e);\n  cudaEventRecord(e);\n"
+      "  cudaEventElapsedTime(&ms, e, e);\n  if (ms < 1) k<<<1, 64>>>(x);\n",
+      "the time between events");
   depends("cudaLaunchHostFunc(0, [](void*) {}, nullptr);\n", "the time of a host function");
   depends("k<<<1, 64>>>(x);\n  std::thread([=] { k<<<1, 64>>>(x); }).join();\n", "the order of the host's threads");
   for (const std::string access :
