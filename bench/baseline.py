@@ -162,9 +162,15 @@ def compares(row, peer):
 
 def compared_peers(row):
     """(name, times) of each peer of the row's precision that was timed in its run, the fastest first; of equally fast
-    ones the one whose ratio has an interval."""
+    ones, within a thousandth, the one whose ratio has an interval."""
     peers = [p for p in peers_in(row).items() if "earlier" not in p[1] and compares(row, p[0])]
-    return sorted(peers, key=lambda peer: (round(peer_ratio(row, peer), 3), "ratio" in peer[1]), reverse=True)
+    most = max((peer_ratio(row, peer) for peer in peers), default=0)
+
+    def rank(peer):
+        ratio = peer_ratio(row, peer)
+        return "ratio" in peer[1] and ratio > most - 1e-3, ratio
+
+    return sorted(peers, key=rank, reverse=True)
 
 
 def peer_ratio(row, peer):

@@ -82,6 +82,13 @@ class Baseline(unittest.TestCase):
                                     "1.040 (1.030-1.050) | torch eager 130.0 |")
         self.assertEqual(lines[-1], "| f32/1x64 | warp | 250.0 | 4000 | 0.400 | - | - | - | cuDNN 2.0* |")
 
+    def test_of_equally_fast_peers_the_one_with_an_interval_is_the_best(self):
+        # 25.056 / 25.5 rounds to another thousandth than the interval's middle.
+        ours = row("scan/f32/8x32", 25.056, {"cub": 25.504, "torch eager": 25.5}, (0.9824, 0.974, 0.989))
+        self.make(self.write("ours.json", output(ours | {"label": "warp peer:cub"})))
+        lines = self.run_script("table", self.path("made.json")).stdout.splitlines()
+        self.assertIn("| CUB | 25.5 | 0.982 (0.974-0.989) | torch eager 25.5 |", lines[-1])
+
     def test_table_of_an_operator_with_columns_of_its_own(self):
         parts = {"updates_us": 60.25, "of_target": 1.25}
         ours = self.write("ours.json", output(row("softmax/8x32", 125.0) | parts, row("softmax/9x32", 250.0)))
