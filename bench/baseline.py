@@ -261,7 +261,7 @@ def bar_lines(baselines, path):
     lines = ["## Rows with a bar", "",
              "The part of the rate of the best peer or of the limit, or the bar's time over ours (of a whole `call`,",
              "or of the C++ `function`, which gets scale and tables), with the 95 % interval. A row is `short` where",
-             "the interval lies below the bar.", "",
+             "the interval lies below the bar; `profiles.md` states its floor and what limits it.", "",
              "| row | us | of | bar | reached (95 %) | | commit |", "|---|---|---|---|---|---|---|"]
     for name, of, bar in bars:
         row = rows.get(name)
