@@ -106,7 +106,7 @@ void emulation::clear() {
   applied_deviations.clear();
   choices.clear();
   explored = {};
-  certified = launches = steps = switches = accesses = 0;
+  certified = launches = launches_in_parts = parts_in_vain = steps = switches = accesses = 0;
 }
 
 simt::schedule emulation::recorded_schedule() const {

@@ -86,6 +86,9 @@ struct emulation {
   uint64_t step_limit = 200'000'000;  // scheduler steps in which threads wait and none ends: then it is a livelock
   uint32_t shared_pattern = 0xffffffff;  // what shared memory holds when a block starts (dirty shared memory)
   bool detect = true;                    // race flavour: look for races (bounds and initialisation are always checked)
+  // That a long launch may use at once, under `fair`: the results are the same (simt/emulated/parts.hpp). Only the race
+  // flavour checks that kernels write nothing but device memory.
+  unsigned processes = 1;
   bool record =
       false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's in applied_deviations
 
@@ -100,9 +103,11 @@ struct emulation {
   std::vector<schedule_choice> choices;
   exploration explored;  // race flavour, schedule explore
   uint64_t launches = 0;
-  uint64_t steps = 0;     // scheduler decisions
-  uint64_t switches = 0;  // changes of the running thread
-  uint64_t accesses = 0;  // checked memory accesses (race flavour)
+  uint64_t launches_in_parts = 0;  // that have taken over the results of parts
+  uint64_t parts_in_vain = 0;      // launches that went on in one process although they had parts
+  uint64_t steps = 0;              // scheduler decisions
+  uint64_t switches = 0;           // changes of the running thread
+  uint64_t accesses = 0;           // checked memory accesses (race flavour)
 
   bool ok() const { return findings.empty(); }
   // True if every schedule gives the launches the same outcome: each has a certificate, or all its classes ran and

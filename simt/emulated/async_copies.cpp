@@ -9,6 +9,7 @@
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/flights.hpp"
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/registers.hpp"
 #include "simt/emulated/tensor.hpp"
@@ -413,6 +414,7 @@ void async_reduce(mbarrier* barrier, void* p, uint64_t bits, tensor_element type
   const uint32_t id = hb_name_agent(*current, agent_kind::copy);
   hb_flight_counts(id, p, bytes, pc);
   hb_bulk_reduces(p, bytes, type, how, pc);
+  if (!is_shared(p)) note_effect_of_order();
   hb_flight_counts(id, barrier, sizeof(mbarrier), pc);
   start_flight({static_cast<char*>(p), nullptr, bits, bytes, barrier, id, {}, 0, how, type});
 }

@@ -8,6 +8,7 @@
 #include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/intrinsics.hpp"
+#include "simt/emulated/parts.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -30,6 +31,7 @@ T atomically(T* p, memory_scope scope, const void* pc, Kind kind_of, Operation o
   const atomic_kind kind = kind_of(p);
   if (commutes == commuting::no) hb_choice(kind == atomic_kind::update ? choice::atomic : choice::atomic_access, pc);
   hb_atomic(*current, p, sizeof(T), scope, kind, pc);
+  if (commutes == commuting::no && !is_shared(p)) note_effect_of_order();
   const T before = *p;
   const T after = operation(before);
   *p = after;

@@ -10,6 +10,7 @@
 
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/packed_cells.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/symbols.hpp"
 #include "simt/tensor_map.hpp"
 
@@ -150,6 +151,7 @@ commuting commuting_of(tensor_element type, tensor_reduction how) {
 }  // namespace
 
 void count_choices(choice kind, uint32_t place, uint64_t count) {
+  note_effect_of_order();
   const auto i = static_cast<size_t>(kind);
   certificate.holds = false;
   if (certificate.counts[i] == 0) certificate.places[i] = place;
@@ -208,6 +210,18 @@ void certificate_begins(bool overlaps) {
     for (auto& recent : recent_operations) recent = {};
   }
   if (!is_proven) count_choice(choice::earlier_launch, 0);
+}
+
+word_operation operation_at(const void* p) {
+  const auto at = operations_of_words.find(reinterpret_cast<uintptr_t>(p) / 4);
+  if (at == operations_of_words.end()) return {commuting::no, 0};
+  const auto kind = static_cast<uint8_t>(at->second & ~k_of_bulk);
+  return {static_cast<commuting>(kind / 4), static_cast<uint8_t>(kind % 4 == 1 ? 4 : 8)};
+}
+
+bool certificate_holds() {
+  return certificate.holds &&
+         std::none_of(atomic_sites.begin(), atomic_sites.end(), [](const auto& at) { return at.second.is_used != 0; });
 }
 
 void certificate_ends(emulation& stream) {

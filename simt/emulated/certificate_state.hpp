@@ -32,6 +32,13 @@ void each_used_result(const std::function<void(uint32_t)>& f);
 
 // `overlaps`: the launch goes on with the accesses of those before it.
 void certificate_begins(bool overlaps);
+// The kind and size of the atomics of this launch on the word at p, which commute.
+struct word_operation {
+  commuting operation;
+  uint8_t size;
+};
+word_operation operation_at(const void* p);
+bool certificate_holds();  // and no result is used of an atomic that commutes
 // Counts the launch as certified, or adds its choices to the report.
 void certificate_ends(emulation& stream);
 

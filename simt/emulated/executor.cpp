@@ -8,6 +8,7 @@
 
 #include "simt/emulated/explore.hpp"
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/region.hpp"
 
 namespace simt {
@@ -89,6 +90,7 @@ void start_block(block_state& b, uint64_t linear) {
 // The next cluster to start (a block, where clusters are of one), in the schedule's order; total_clusters when all
 // have.
 uint64_t next_cluster() {
+  if (is_part) return next_cluster_of_part();
   while (device.window.size() < k_start_window && device.next_cluster < device.total_clusters) {
     const bool backwards = base_order() == strategy::reverse;
     device.window.push_back(backwards ? device.total_clusters - 1 - device.next_cluster : device.next_cluster);
@@ -169,9 +171,12 @@ void report_deadlock() {
   }
 }
 
+}  // namespace
+
 void run_blocks() {
   uint32_t last = k_nobody;
   for (;;) {
+    if (ran_in_parts()) return;
     fill_slots();
     const uint32_t next = pick(last, turn::blocks);
     if (next == k_nobody && !explore_gave_up()) {
@@ -196,22 +201,37 @@ void run_blocks() {
   }
 }
 
-void end_launch() {
-  current = nullptr;
+void end_blocks() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {
     block_state& b = *device.blocks[slot];
-    if (device.failed && b.active)
-      for (uint32_t i = 0; i < device.threads; ++i)
-        if (b.threads[i].flow.stack != nullptr) free_stack(b.threads[i].flow, true);
+    for (uint32_t i = 0; b.active && i < device.threads; ++i)
+      if (b.threads[i].flow.stack != nullptr) free_stack(b.threads[i].flow, true);
     b.active = false;
     if (b.arena != nullptr) close_shared(b);
     b.arena = nullptr;
     b.alive = 0;
   }
+  hb_launch_ends();
+}
+
+void begin_blocks(bool programmatic_launch) {
+  device.by_resident.assign(device.slots * device.padded, nullptr);
+  begin_wide_barriers();
+  begin_async();
+  begin_products();
+  hb_launch_begins(programmatic_launch);
+  asan_launch_begins();
+  begin_schedule();
+}
+
+namespace {
+
+void end_launch() {
+  current = nullptr;
+  end_blocks();
   device.declarations.clear();
   device.stream->accesses += device.accesses;
   device.accesses = 0;
-  hb_launch_ends();
 }
 
 uint64_t blocks_of(const launch_config& config) { return uint64_t{config.grid.x} * config.grid.y * config.grid.z; }
@@ -257,7 +277,6 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
   device.failed = false;
   device.cause = {};
   device.main = {};
-  device.by_resident.assign(device.slots * device.padded, nullptr);
   reserve_stacks();
   while (device.blocks.size() < device.slots) {
     device.blocks.push_back(std::make_unique<block_state>());
@@ -267,12 +286,9 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
 #ifndef SIMT_FLAVOUR_ASAN
   catch_faults();
 #endif
-  begin_wide_barriers();
-  begin_async();
-  begin_products();
-  hb_launch_begins(config.programmatic_launch);
-  asan_launch_begins();
-  begin_schedule();
+  device.parts_are_over = false;
+  begin_blocks(config.programmatic_launch);
+  if (stream.processes > 1) device.begun = std::chrono::steady_clock::now();
   device.only_checks = stream.detect && !device.step_at_access && device.counting == nullptr;
 }
 
@@ -294,6 +310,7 @@ void stop_overflow(const thread& self) {
 }
 
 void stop_launch(const char* kind, std::string (*describe)(const void*), const void* frame) {
+  note_effect_of_order();
   device.cause = {kind, describe, frame, current};
   if (current == nullptr) {  // on the main flow: run_grid cleans up
     report_failure();

@@ -8,6 +8,7 @@
 #include <array>
 #include <boost/smart_ptr/local_shared_ptr.hpp>
 #include <boost/smart_ptr/make_local_shared_object.hpp>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -363,6 +364,9 @@ struct executor {
   uint64_t blocks_started = 0, blocks_started_here = 0;  // ever, and in this launch
   std::vector<wide_barrier> clusters;                    // of the resident blocks
   wide_barrier grid_barrier;
+  std::chrono::steady_clock::time_point begun;  // the launch, where it may run in parts (parts.hpp)
+  bool parts_are_over = false;                  // it has, or cannot any more
+  bool had_parts = false;                       // it has, or one before that it may overlap
 
   // Scheduler.
   strategy order{};
@@ -394,6 +398,11 @@ extern executor device;
 extern thread* current;  // the running thread; nullptr on the host's own flow
 
 inline thread& thread_of(uint32_t resident) { return *device.by_resident[resident]; }
+
+// Blocks (executor.cpp).
+void begin_blocks(bool programmatic_launch);  // none is resident yet
+void run_blocks();                            // all that the launch has left
+void end_blocks();
 
 // Scheduler (scheduler.cpp).
 void begin_schedule();

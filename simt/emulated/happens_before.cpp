@@ -174,6 +174,10 @@ void hb_launch_begins(bool programmatic_launch) {
     detector.block_of_instance.assign(1, {});
     variables.clear();
   }
+  if (!overlaps)
+    device.had_parts = false;
+  else if (device.had_parts)  // whose accesses are not known one by one
+    count_choice(choice::earlier_launch, 0);
   detector.launch_begin = detector.instances + 1;
   detector.settled = false;
   detector.unwritten.found = false;
@@ -209,6 +213,8 @@ bool ordered_by_clocks(const access_record& r, const thread& t) {
 void hb_stream_settles() { detector.settled = true; }
 
 void hb_waits_for_previous(thread& t) { join(t, vector_clock::k_launches_before, detector.launch_begin); }
+
+bool hb_has_one_outcome_so_far() { return certificate_holds() && !detector.unwritten.found && !has_open_races; }
 
 void hb_launch_ends() {
   for (uint32_t slot = 0; slot < device.slots; ++slot) {

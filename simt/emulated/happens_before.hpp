@@ -15,6 +15,8 @@ enum class proxy_use : uint8_t { reads, writes, completes };  // completes: on a
 #ifdef SIMT_FLAVOUR_RACE
 void hb_launch_begins(bool programmatic_launch);
 void hb_launch_ends();
+// True if nothing in the launch until now depends on the order of its threads.
+bool hb_has_one_outcome_so_far();
 void hb_stream_settles();  // no later launch overlaps one before this point
 void hb_waits_for_previous(thread& t);
 void hb_block_starts(block_state& b);
@@ -55,6 +57,7 @@ void hb_compares();             // the next atomic is a compare and swap
 #else
 inline void hb_launch_begins(bool) {}
 inline void hb_launch_ends() {}
+inline bool hb_has_one_outcome_so_far() { return true; }
 inline void hb_stream_settles() {}
 inline void hb_waits_for_previous(thread&) {}
 inline void hb_block_starts(block_state&) {}

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "simt/emulated/detector.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/symbols.hpp"
 
@@ -357,6 +358,7 @@ bool hb_host_took_part() { return followed().host_took_part; }
 void follow_access(size_t offset, size_t bytes, access_kind kind, const access_record& now) {
   follower& f = followed();
   if (f.current == 0) return;
+  note_effect_of_order();
   followed_access a = bare(f.current, kind);
   const uint3 b = detector.block_of_instance[instance_of(now.thread)];
   a.block = b.x + device.grid.x * (b.y + device.grid.y * b.z);

@@ -5,6 +5,7 @@
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/flights.hpp"
 #include "simt/emulated/happens_before.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/tensor.hpp"
 
 namespace simt {
@@ -118,6 +119,7 @@ void start_tile_store(local_shared_ptr<tensor_tile> tile, const void* source, ui
   for (const tensor_piece& p : s.tile->pieces) {
     if (p.global == nullptr || repeats) continue;
     if (reduces) {
+      note_effect_of_order();
       hb_flight_counts(writer, p.global, p.bytes, pc);
       hb_bulk_reduces(p.global, p.bytes, s.tile->type, s.tile->reduction, pc);
     } else {

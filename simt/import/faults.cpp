@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "simt/emulated/executor.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/symbols.hpp"
 #include "simt/import/runtime.hpp"
 #include "simt/import/streams.hpp"
@@ -171,12 +170,6 @@ void on_program_fault(int signal, siginfo_t* info, void* context) {
   if (signal == SIGFPE && info->si_code != FPE_INTDIV) text = "an arithmetic fault";
   report("crash", text + " in the host's code at " + faulting_line(instruction_of(context)), true);
   std::abort();
-}
-
-bool has_one_thread() {
-  std::error_code ignored;
-  const std::filesystem::directory_iterator threads("/proc/self/task", ignored);
-  return std::distance(begin(threads), end(threads)) == 1;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ typedef struct simt_import_options {
   int keep_going;               /* whether races end no launch, and what ends one does not end the program */
   int plain_volatile;           /* whether volatile accesses order nothing and race, as others do */
   unsigned long long* launches; /* counts the launches that have ended; NULL: nobody asks */
+  unsigned processes;           /* that a launch may use at once; 0: one */
   /* For a library that follows its control (import/trace.hpp), others leave them: where it keeps the hashes of what it
    * did, of kernels and of the host's code; and the approximated construct that gives other values, or NULL. */
   unsigned long long* trace;

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/symbols.hpp"
 #include "simt/import/faults.hpp"
 
@@ -104,6 +105,7 @@ program& the_program() {
 void add_allocation(const void* p, const allocation& a) { the_program().memory[static_cast<const char*>(p)] = a; }
 
 void report(const char* kind, const std::string& text, bool fatal) {
+  note_effect_of_order();
   program& p = the_program();
   if (std::string(kind) == "out_of_bounds") p.has_left_bounds = true;
   if (p.report != nullptr) p.report(p.user, kind, text.c_str(), fatal);
@@ -115,6 +117,7 @@ __attribute__((no_sanitize("thread"))) void approximated(const char* what) {
   for (size_t k = 0; k < p.approximations; ++k)
     if (p.approximated[k] == what) return;
   if (p.approximations == std::size(p.approximated)) return;
+  note_effect_of_order();
   p.approximated[p.approximations++] = what;
   if (!in_kernel()) report_approximations();
 }
@@ -215,6 +218,7 @@ void begin_program(const simt_import_options& options) {
   p.device.sm_count = machine_limits{}.cluster;  // programs size grids by this number, which must hold a cluster
   report_races_of_streams();
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
+  if (options.processes > 0) p.device.processes = options.processes;
   if (options.step_limit > 0) p.device.step_limit = options.step_limit;
   std::atexit(report_idleness);  // also runs if the program calls exit()
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "simt/emulated/parts.hpp"
 #include "simt/import/launch.hpp"
 
 namespace simt::import {
@@ -177,6 +178,7 @@ bool is_open(const captured_graph* capture) {
 
 bool record(const stream_call& call, std::function<void()>& work) {
   if (in_kernel()) {
+    note_effect_of_order();
     program& p = the_program();
     (call.stream == cudaStreamTailLaunch ? p.tails : p.children).push_back(std::move(work));
     return true;
