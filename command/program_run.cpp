@@ -67,6 +67,7 @@ void run_main(const program_request& request, const run_emulated_options& o, sha
   options.launches = record.launches();
   options.disturbed = request.disturbed.empty() ? nullptr : request.disturbed.c_str();
   options.step_limit = o.step_limit;
+  options.processes = request.processes;
   options.user = &record;
   options.plain_volatile = o.volatile_as == "plain";
   options.keep_going = o.keep_going || !o.suppress.empty();

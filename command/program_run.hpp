@@ -91,9 +91,10 @@ class shared_record {
 
 struct program_request {
   std::string library, schedule;
-  bool traced = false;    // the library traces its control flow
-  std::string disturbed;  // the approximated construct that returns other values; empty: none
-  int output = -1;        // descriptor for the program's output, if any
+  bool traced = false;         // the library traces its control flow
+  std::string disturbed = {};  // the approximated construct that returns other values; empty: none
+  int output = -1;             // descriptor for the program's output, if any
+  unsigned processes = 1;      // that a launch may use at once
 };
 
 // Lines of a PTX module and where they come from: "FILE.ptx:LINE", "FILE:LINE".

@@ -346,27 +346,32 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
   const engine::memory_file output("program output");
   const engine::orphan_collector orphans;
   // Runs of a module share its arrays.
-  const size_t at_once = ptx.launches ? 1 : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  const size_t at_once = ptx.launches ? 1 : processors;
+  // A launch in parts may miss a race with a launch that overlaps it, which then has no proof: other runs follow.
+  const bool may_be_only = o.schedules.empty() && !o.seeds;
+  program_request alone = {program.library(), schedules.front(), false, "", output.descriptor()};
+  if (may_be_only) alone.processes = processors;
   std::vector<program_run> runs;
   std::deque<parallel_run> started;  // those of `left`, in its order
   for (std::deque<std::string> left(schedules.begin(), schedules.end()); !left.empty();) {
     const progress_line waiting(fmt::format("schedule {} of {}, {}", runs.size() + 1, schedules.size(), left.front()));
     // The output of one run stands for all, because runs differ in schedule only.
     const bool first = runs.empty();
+    if (!first) alone = {program.library(), left.front()};
     if (first || at_once == 1) {
-      const program_request request = {program.library(), left.front(), false, "", first ? output.descriptor() : -1};
-      runs.push_back(run_once(request, o, known, record, program.origins()));
+      runs.push_back(run_once(alone, o, known, record, program.origins()));
     } else {
       while (started.size() < std::min(at_once, left.size()))
-        started.emplace_back(program_request{program.library(), left[started.size()], false, "", -1}, o);
+        started.emplace_back(program_request{program.library(), left[started.size()]}, o);
       runs.push_back(started.front().result(o, known, program.origins()));
       started.pop_front();
     }
     while (runs.back().needs_module) {
       program.add_modules_of(runs.back());
       if (first) empty(output);
-      const program_request request = {program.library(), left.front(), false, "", first ? output.descriptor() : -1};
-      runs.back() = run_once(request, o, known, record, program.origins());
+      alone.library = program.library();
+      runs.back() = run_once(alone, o, known, record, program.origins());
     }
     left.pop_front();
     if (ptx.launches && first) ptx.launches->write_arrays();
@@ -375,7 +380,7 @@ std::vector<program_run> run_schedules(const std::vector<std::string>& schedules
     if (!runs.back().unsupported.empty()) {
       started.clear();
       left = left_after(runs.back(), left);
-    } else if (first && o.schedules.empty() && !o.seeds && is_proven(runs.front())) {
+    } else if (first && may_be_only && is_proven(runs.front())) {
       left.clear();  // the proof is for all of them
     }
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "tests/import/program.hpp"
 
@@ -170,6 +171,20 @@ TEST(Certificate, ProvesBulkReductionsThatCommute) {
   depends(reduces("max.s32", "max.u32", ""));
   depends(reduces("add.u32", "add.u64", ""));
   depends(reduces("add.u32", "add.u32", "if (threadIdx.x == 40) atomicMax(x + 3, 9);"));
+}
+
+// Parts of a launch leave its results and its proof, and a race between them is found as in one process.
+TEST(Certificate, ProvesALongLaunchInParts) {
+  const result clean = run_program("--no-trace long_launch.cu");
+  const std::string expected =
+      std::thread::hardware_concurrency() > 1 ? "0 wrong, in parts" : "0 wrong, in one process";
+  EXPECT_TRUE(clean.has(expected) && clean.has("every schedule: proven for this input")) << clean.output;
+  EXPECT_TRUE(run_program("--no-trace --schedule fair long_launch.cu").has("0 wrong, in one process"));
+  const result race = run_program("--no-trace -D BUG long_launch.cu");
+  EXPECT_TRUE(race.has("race: read by block (399,0,0) thread 136 at " + place_of("long_launch.cu", "read") +
+                       " and write by block (0,0,0) thread 0 at " + place_of("long_launch.cu", "written") +
+                       " are not ordered: byte 0 of a buffer of 409600 bytes"))
+      << race.output;
 }
 
 }  // namespace
