@@ -48,10 +48,12 @@ size_t resident_memory() {
 }
 
 // `accesses`: to memory of the device, shared or not, by all threads of a launch. The memory that the first launch adds
-// to the process is given for each byte of the operands, which the host has touched.
+// to the process is given for each byte of the operands, which the host has touched. The argument of the benchmark is
+// the number of processes that a launch may use.
 template <class Run>
 void access_rate(benchmark::State& state, uint64_t accesses, size_t operand_bytes, const Run& run) {
   simt::emulation stream = stream_with("fair", 8);
+  stream.processes = static_cast<unsigned>(state.range(0));
   const size_t before = resident_memory();
   run(&stream);
   const size_t added = resident_memory() - before;
@@ -62,6 +64,8 @@ void access_rate(benchmark::State& state, uint64_t accesses, size_t operand_byte
   state.counters["detector_bytes_per_byte"] = static_cast<double>(added) / static_cast<double>(operand_bytes);
 }
 
+#define SIMT_RATE(name) BENCHMARK(name)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond)
+
 void softmax_rate(benchmark::State& state) {
   constexpr size_t k_n = 1024 * 1024;
   device_array<float> in(k_n), out(k_n);
@@ -69,7 +73,7 @@ void softmax_rate(benchmark::State& state) {
   access_rate(state, 4 * k_n + 1024 * (8 + 256) * 2, 2 * k_n * sizeof(float),
               [&](simt::emulation* s) { run_softmax(in.data(), out.data(), 1024, 1024, s); });
 }
-BENCHMARK(softmax_rate)->Unit(benchmark::kMillisecond);
+SIMT_RATE(softmax_rate);
 
 void product_rate(benchmark::State& state) {
   constexpr size_t k_n = 256;
@@ -79,7 +83,7 @@ void product_rate(benchmark::State& state) {
               [&](simt::emulation* s) { run_tiled_product(a.data(), b.data(), c.data(), k_n, s); });
   if (c[5] != 2 * k_n) state.SkipWithError("wrong output");
 }
-BENCHMARK(product_rate)->Unit(benchmark::kMillisecond);
+SIMT_RATE(product_rate);
 
 void stencil_rate(benchmark::State& state) {
   constexpr size_t k_n = 1 << 20;
@@ -89,7 +93,7 @@ void stencil_rate(benchmark::State& state) {
               [&](simt::emulation* s) { run_stencil(in.data(), out.data(), k_n, s); });
   if (out[5] != 7) state.SkipWithError("wrong output");
 }
-BENCHMARK(stencil_rate)->Unit(benchmark::kMillisecond);
+SIMT_RATE(stencil_rate);
 
 void bins_rate(benchmark::State& state) {
   constexpr size_t k_n = 1 << 20;
@@ -100,7 +104,8 @@ void bins_rate(benchmark::State& state) {
               [&](simt::emulation* s) { run_count_bins(in.data(), bins.data(), k_n, s); });
   if (bins[5] % 4096 != 0) state.SkipWithError("wrong output");
 }
-BENCHMARK(bins_rate)->Unit(benchmark::kMillisecond);
+SIMT_RATE(bins_rate);
+#undef SIMT_RATE
 
 // One block of 128 threads with three barriers, its allocations included: a small case.
 void small_case(benchmark::State& state) {
