@@ -416,7 +416,6 @@ void explore_executed(atomic_kind kind, bool changed) {
     if (e.thread != resident) races.push_back(i);
     join_counts(now.before, e.before);
   }
-  if (now.before.size() <= actor) now.before.resize(actor + 1);
   now.before[actor] = now.number;
   t.before = now.before;
   const size_t index = exploring.events.size();

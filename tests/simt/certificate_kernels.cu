@@ -70,6 +70,18 @@ __global__ void third_reader_of(int* out) {
   out[global_thread()] = seen;
 }
 
+// Block 0 writes what block 1 has read since they met, and two of its own warps, for which it waits.
+__global__ void third_reader_of_grid(int* out) {
+  const unsigned warp = threadIdx.x / 32;
+  if (global_thread() == 0) out[700] = 5;
+  simt::grid_sync();
+  int seen = 0;
+  if ((warp > 0) == (blockIdx.x == 0)) seen = out[700];
+  __syncthreads();
+  if (global_thread() == 0) out[700] = 6;
+  out[global_thread()] = seen;
+}
+
 // Three parts of a block meet at one named barrier, which is for two. Whose phase is whose?
 template <bool Bug>
 __global__ void crowded_barrier(int* out) {
@@ -360,6 +372,9 @@ void run_async_tile(int* out, simt::emulation* stream) {
 void run_cluster(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_broadcast, out); }
 void run_relaxed(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_of_relaxed, out); }
 void run_grid(int* out, simt::emulation* stream) { simt::launch({3, 64, 0, stream, 1, true}, grid_broadcast, out); }
+void run_third_reader_of_grid(int* out, simt::emulation* stream) {
+  simt::launch({2, 96, 0, stream, 1, true}, third_reader_of_grid, out);
+}
 void run_host_write(int* out, simt::emulation* stream) {
   static int of_host;
   launch_on(2, 32, stream, host_write, out, &of_host);
@@ -371,6 +386,15 @@ void run_host_atomic(int* out, simt::emulation* stream) {
 // A launch that may overlap one without a certificate, whose accesses it cannot know.
 void run_overlapping(int* out, simt::emulation* stream) {
   launch_on(2, 32, stream, ticket, out);
+  simt::launch({2, 32, 0, stream, 1, false, true}, plain, out + 512);
+}
+
+// The host allocates between the two, as kernels may not.
+void run_overlapping_proven(int* out, simt::emulation* stream) {
+  launch_on(2, 32, stream, plain, out);
+  static int* volatile of_host;
+  of_host = new int;
+  delete of_host;
   simt::launch({2, 32, 0, stream, 1, false, true}, plain, out + 512);
 }
 
@@ -391,6 +415,7 @@ std::vector<certificate_trial> certificate_trials() {
       {"third_reader_of_byte_unordered", readers, simple<third_reader_of<unsigned char, true>, 1, 224>},
       {"third_reader_of_word", "", simple<third_reader_of<int, false>, 1, 224>},
       {"third_reader_of_word_unordered", readers, simple<third_reader_of<int, true>, 1, 224>},
+      {"third_reader_of_grid", readers, run_third_reader_of_grid},
       {"named_barriers", "", simple<crowded_barrier<false>, 2, 128>},
       {"crowded_barrier", phases, simple<crowded_barrier<true>, 1, 128>},
       {"ring", "", run_ring<0>},
@@ -425,6 +450,7 @@ std::vector<certificate_trial> certificate_trials() {
       {"same_value", "a race", simple<same_value, 2, 32>},
       {"host_write", "does not follow", run_host_write},
       {"overlapping", "may overlap", run_overlapping},
+      {"overlapping_proven", "", run_overlapping_proven},
   };
 }
 #else

@@ -127,15 +127,22 @@ __global__ void barriers_of_blocks(int* out) {
   if (threadIdx.x == 40) simt::store_relaxed(out + b, 1);
 }
 
-// Barriers of a warp and of the block leave one order.
+// Barriers of a warp and of the block leave one order of the choices of all threads.
 __global__ void one_order(int* out) {
   if (threadIdx.x == 0) simt::store_relaxed(out, 1);
+  simt::store_relaxed(out + 2 + threadIdx.x, 1);
   __syncwarp();
   if (threadIdx.x == 1) simt::store_relaxed(out, 2 * simt::load_relaxed(out));
+  simt::store_relaxed(out + 2 + (threadIdx.x ^ 1), 2);
   __syncthreads();
+  simt::store_relaxed(out + 2 + (threadIdx.x ^ 32), 3);
   if (threadIdx.x == 40) simt::store_relaxed(out, 3 + simt::load_relaxed(out));
   __syncthreads();
   if (threadIdx.x == 0) out[1] = simt::load_relaxed(out);
+}
+
+__global__ void many_choices(int* out) {
+  for (int i = 0; i <= 20000; ++i) atomicAdd(out + i % 256, 1);
 }
 
 __global__ void waits_for_nobody(int* out) {
@@ -200,7 +207,8 @@ void run_one_order_of_many(int* out, simt::emulation* stream) {
 }
 void run_one_order(int* out, simt::emulation* stream) { simt::launch({1, 64, 0, stream}, one_order, out); }
 void run_waits_for_nobody(int* out, simt::emulation* stream) { simt::launch({1, 1, 0, stream}, waits_for_nobody, out); }
-void run_on_many_blocks(int* out, simt::emulation* stream) { simt::launch({65, 1, 0, stream}, tickets, out); }
+void run_on_many_blocks(int* out, simt::emulation* stream) { simt::launch({{13, 5}, 1, 0, stream}, tickets, out); }
+void run_many_choices(int* out, simt::emulation* stream) { simt::launch({1, 1, 0, stream}, many_choices, out); }
 void run_program(const program_step* steps, int* out, simt::emulation* stream) {
   simt::launch({k_program_threads, 1, 0, stream}, small_program, steps, out);
 }

@@ -20,11 +20,13 @@ struct explore_trial {
 };
 
 std::vector<explore_trial> explore_trials();
-// A race that needs one order of twelve choices; a loop that never ends; a grid of 65 blocks.
+// A race that needs one order of twelve choices; choices that have one order; a loop that never ends; a grid of 13
+// times 5 blocks; more than 20000 choices.
 void run_one_order_of_many(int* out, simt::emulation* stream);
 void run_one_order(int* out, simt::emulation* stream);
 void run_waits_for_nobody(int* out, simt::emulation* stream);
 void run_on_many_blocks(int* out, simt::emulation* stream);
+void run_many_choices(int* out, simt::emulation* stream);
 
 // Steps of a thread of a small program on two words.
 enum step_kind : int { step_load, step_store, step_add, step_add_unused, step_swap, step_compare_and_swap };

@@ -88,7 +88,7 @@ TEST(exploration, finds_a_race_that_a_thousand_random_schedules_miss) {
 
 TEST(exploration, keeps_the_order_of_barriers) {
   std::vector<int> out;
-  const simt::emulation stream = explored("explore:10", run_one_order, &out);
+  const simt::emulation stream = explored("explore:1", run_one_order, &out);
   ASSERT_TRUE(stream.ok()) << stream.findings.front().text;
   EXPECT_EQ(stream.explored.classes, 1u);
   EXPECT_EQ(stream.explored.left, 0u);
@@ -106,6 +106,14 @@ TEST(exploration, needs_a_small_grid) {
   EXPECT_EQ(stream.explored.launches, 0u);
   ASSERT_EQ(stream.explored.obstacles.size(), 1u);
   EXPECT_NE(stream.explored.obstacles[0].find("64 blocks"), std::string::npos);
+}
+
+TEST(exploration, ends_at_a_run_with_too_many_choices) {
+  const simt::emulation stream = explored("explore:10", run_many_choices);
+  EXPECT_EQ(stream.explored.launches, 0u);
+  EXPECT_EQ(stream.explored.left, 1u);
+  ASSERT_EQ(stream.explored.obstacles.size(), 1u);
+  EXPECT_NE(stream.explored.obstacles[0].find("20000 choices"), std::string::npos);
 }
 
 // ---- all orders of a small program, one after the other
