@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/property.hpp"
 
@@ -24,7 +26,8 @@ void add(run_counts& counts, const engine::job_result& r) {
   counts.is_lacking |= r.first_skipped && r.first_skipped->message.starts_with(engine::k_needs);
 }
 
-std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts) {
+std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts,
+                                           const left_out_properties& left_out) {
   std::vector<std::string> list;
   for (const std::string& op : engine::operators_with_properties()) {
     run_counts all;
@@ -42,15 +45,17 @@ std::vector<std::string> without_judgement(const std::map<std::string, run_count
     }
     for (const auto& [name, c] : counts)
       if (name.starts_with(op + "/") && is_without_judgement(c)) list.push_back(name);
+    for (const auto& [name, why] : left_out)
+      if (name.starts_with(op + "/") && why == k_no_case && counts.count(name) == 0) list.push_back(name);
   }
   return list;
 }
 
 std::string nothing_judged_text(const std::string& subject) {
   const bool is_property = subject.find('/') != std::string::npos;
-  return fmt::format(
-      "{}: nothing was judged: {}", subject,
-      is_property ? "every case was skipped or made no launch" : "no element of its results was compared");
+  return fmt::format("{}: nothing was judged: {}", subject,
+                     is_property ? "there was no case, or every case was skipped or made no launch"
+                                 : "no element of its results was compared");
 }
 
 int conclude(const run_request& r, const run_ending& e, const left_out_properties& left_out) {
@@ -64,7 +69,9 @@ int conclude(const run_request& r, const run_ending& e, const left_out_propertie
   if (r.given.accepts_nondeterminism)
     fmt::print(
         "accepted: nondeterministic: the launches of a case may differ in their bits, and the first is judged\n");
-  for (const auto& [name, why] : left_out) fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
+  for (const auto& [name, why] : left_out)
+    if (std::find(e.unjudged.begin(), e.unjudged.end(), name) == e.unjudged.end())
+      fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
   if (!e.interrupted.empty()) {
     fmt::print("interrupted: {}\n", e.interrupted);
     code = k_interrupted;

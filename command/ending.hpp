@@ -20,9 +20,10 @@ struct run_counts {
 void add(run_counts& counts, const engine::job_result& r);
 // Returns operators ("softmax") and, of the others, properties ("softmax/long-row") without judgement. Of an operator
 // nothing failed, and either within-error-bound ran and compared no element, or cases were skipped and the others
-// compared none. Of a property within the offer every case was skipped, or none made a launch.
+// compared none. Of a property within the offer there was no case, every case was skipped, or none made a launch.
 // `counts`: by "operator/property".
-std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts);
+std::vector<std::string> without_judgement(const std::map<std::string, run_counts>& counts,
+                                           const left_out_properties& left_out);
 // Returns the sentence about one of them.
 std::string nothing_judged_text(const std::string& subject);
 

@@ -317,7 +317,7 @@ class fuzzer {
 
   // Operators and properties without judgement in any round.
   std::vector<std::string> unjudged() const {
-    return without_judgement({shown_.totals.begin(), shown_.totals.end()});
+    return without_judgement({shown_.totals.begin(), shown_.totals.end()}, left_out_);
   }
 
   asked_properties asked() const {

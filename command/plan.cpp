@@ -71,12 +71,14 @@ std::string why_left_out(const property& p, const target& t, uint64_t seed) {
   if (p.needs_batch_invariance && !t.offered.is_batch_invariant)
     return fmt::format("{}the statement 'batch-invariant'", k_needs);
   if (has_case(p, t, seed)) return too_large(p, t, seed);
-  target unlimited_offer = t;
-  unlimited_offer.offered = {};
-  if (has_case(p, unlimited_offer, seed))
-    if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
+  if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
   constexpr int64_t k_any = std::numeric_limits<int64_t>::max();
-  if (t.max_rows == k_any && t.max_cols == k_any) return "no shape of the operator was found that is a case of it";
+  target of_any_size = t;
+  of_any_size.max_rows = of_any_size.max_cols = k_any;
+  if (!has_case(p, of_any_size, seed)) {
+    const std::string missing = missing_trait(p, of_any_size, seed);
+    return missing.empty() ? std::string(k_no_case) : missing;
+  }
   std::vector<std::string> limits;
   if (t.max_rows != k_any) limits.push_back(fmt::format("{} rows", t.max_rows));
   if (t.max_cols != k_any) limits.push_back(fmt::format("{} columns", t.max_cols));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command/request.hpp"
@@ -26,8 +27,10 @@ bool is_path_of_a_line(const std::string& path);
 // True if the property has cases within the target's limits.
 bool has_case(const engine::property& p, const engine::target& t, uint64_t seed);
 
-// Properties that a run leaves out, as OP/NAME, each with the reason: their size, or a need that the candidate does not
-// offer.
+// The reason of a property that nothing excludes and that has no case nevertheless.
+inline constexpr std::string_view k_no_case = "no case of it was found within the offer";
+// Properties that a run leaves out, as OP/NAME, each with the reason: their size, a need that the candidate does not
+// offer, or k_no_case.
 using left_out_properties = std::map<std::string, std::string>;
 // "not asked" if the reason is such a need, otherwise "left out".
 std::string_view left_out_word(std::string_view why);

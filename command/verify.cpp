@@ -389,10 +389,11 @@ void print_first_cases(const std::vector<planned_job>& jobs, const std::vector<j
   std::fflush(stdout);
 }
 
-std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, const run_result_set& results) {
+std::vector<std::string> nothing_judged(const std::vector<planned_job>& jobs, const run_result_set& results,
+                                        const left_out_properties& left_out) {
   std::map<std::string, run_counts> counts;
   for (size_t i = 0; i < jobs.size(); ++i) add(counts[jobs[i].p->op + "/" + jobs[i].p->name], results.jobs[i]);
-  return without_judgement(counts);
+  return without_judgement(counts, left_out);
 }
 
 asked_properties asked_of(const run_request& r, const std::vector<planned_job>& jobs, const run_result_set& results) {
@@ -512,7 +513,7 @@ int verify(const verify_options& o) {
   print_table(jobs, results);
   const coverage_result coverage =
       coverage_of(jobs, results.jobs, request, !results.interrupted && !results.failed_fast);
-  const std::vector<std::string> unjudged = nothing_judged(jobs, results);
+  const std::vector<std::string> unjudged = nothing_judged(jobs, results, left_out);
   const std::vector<formula_verdict> formulas = formula_verdicts(jobs, results.jobs);
   const int code = conclude(request, sum_of(regressions, results), results, coverage, unjudged, left_out, formulas);
   const asked_properties asked = asked_of(request, jobs, results);

@@ -1,4 +1,5 @@
-// Which cases a command plans: none takes minutes at size quick. What a build of some operators says of the others.
+// Which cases a command plans: none takes minutes at size quick. The end of a run with a property without cases. What a
+// build of some operators says of the others.
 #include "command/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 
 #include "command/support.hpp"
 #include "properties/engine/cases/case.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -29,6 +31,24 @@ TEST(Quick, HasNoCaseOfMillionsOfElements) {
     ASSERT_TRUE(left_out.count(name)) << name;
     EXPECT_NE(left_out.at(name).find("millions of elements"), std::string::npos) << left_out.at(name);
   }
+}
+
+TEST(Plan, PropertyWithoutACaseJudgesNothing) {
+  engine::property never = engine::find_property("sigmoid", "empty");
+  never.name = "never";
+  never.holds = [](const engine::trial_case&) { return false; };
+  const engine::property_registration registered({never});
+  verify_options o;
+  o.operators = {"sigmoid"};
+  o.properties = {"empty", "never"};
+  o.device = "emulated";
+  o.cases = 1;
+  o.allow_skips = true;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(verify(o), k_violation);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_NE(said.find("sigmoid/never: nothing was judged: there was no case"), std::string::npos) << said;
+  EXPECT_EQ(said.find("sigmoid/empty: nothing"), std::string::npos) << said;
 }
 
 TEST(PartialBuild, SaysWhatItHasNotAndHowToAddIt) {

@@ -138,9 +138,15 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
 std::string missing_trait(const property& p, const target& t, uint64_t seed) {
   constexpr int64_t k_draws = 8;
   std::set<std::string> always, ever;
+  target everything = t;
+  everything.offered = {};
   for (int64_t i = 0; i < k_draws; ++i) {
-    const trial_case c = cases(p, t, i)(rc::Random(hash64(seed, static_cast<uint64_t>(i))), 100).value();
-    const std::set<std::string> here = missing_of(p, t.offered, c);
+    std::set<std::string> here;
+    try {
+      here = missing_of(p, t.offered, generate_case(p, everything, seed, i));
+    } catch (const no_case_fits&) {
+      return "";
+    }
     if (i == 0) always = here;
     ever.insert(here.begin(), here.end());
     std::erase_if(always, [&](const std::string& text) { return here.count(text) == 0; });
