@@ -24,4 +24,10 @@ inline engine::property matmul_property(std::string name, std::string sentence, 
   return p;
 }
 
+// The property of calls without the logistic function.
+inline engine::property without_sigmoid(engine::property p) {
+  p.holds = [](const engine::trial_case& c) { return c.knob("sigmoid") != "1"; };
+  return p;
+}
+
 }  // namespace warpcheck

@@ -549,9 +549,9 @@ property may_break(property p) {
 
 const property_registration registration([] {
   const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
-  property special = matmul_property("non-finite-class",
-                                     "an entry that is not finite reaches its row or column, and nothing else changes",
-                                     every, special_case, check_special, 75);
+  property special = without_sigmoid(matmul_property(
+      "non-finite-class", "an entry that is not finite reaches its row or column, and nothing else changes", every,
+      special_case, check_special, 75));
   property workspaces =
       may_break(matmul_property("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused",
                                 every, space_case, check_space, 8));
@@ -576,8 +576,8 @@ const property_registration registration([] {
       matmul_property("k-padding", "zeros along k change no bit where the slices stay", every, contract_case,
                       check_padding, 30),
       std::move(far),
-      matmul_property("dispatch", "at the ends of every box the variant of the box runs", every, dispatch_case,
-                      check_dispatch, 30),
+      without_sigmoid(matmul_property("dispatch", "at the ends of every box the variant of the box runs", every,
+                                      dispatch_case, check_dispatch, 30)),
       matmul_property("work-independence", "the contents and the owner of the workspace change nothing", every,
                       work_case, check_work, 20),
       matmul_property("repeatability", "every launch, schedule and number of processors gives the same bits", every,
