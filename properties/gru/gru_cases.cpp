@@ -62,7 +62,7 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   return "";
 }
 
-// Passes have outputs of their own, history follows its mode, and a bias' gradient the bias.
+// Passes have outputs of their own, each history follows its mode, and a bias' gradient the bias.
 void mend(trial_case& c) {
   const std::string pass = c.knob("pass");
   const bool forward = pass != "backward", backward = pass != "forward";
@@ -70,7 +70,8 @@ void mend(trial_case& c) {
   if (forward && c.knob("history_mode") == "save" && !has(c, "history"))
     set_knob(c, "history_mode", backward ? "recompute" : "none");
   drop_absent(c);
-  if (forward) leave_out(c, "y_in"), leave_out(c, "history_in");
+  if (forward) leave_out(c, "y_in");
+  if (forward || c.knob("history_mode") != "save") leave_out(c, "history_in");
   if (!forward || has(c, "y")) return;
   set_shape(*c.find("y"), shape_by(c, "y", sizes_of(*find_description("gru"), c)));
 }

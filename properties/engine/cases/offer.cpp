@@ -163,7 +163,7 @@ void put_in(const description& d, trial_case& c, const std::string& name) {
 
 bool is_case(const description& d, const trial_case& c) { return what_is_wrong(d, c, false).empty(); }
 
-std::vector<trial_case> of_other_values(const description& d, const trial_case& c, const trait& t) {
+std::vector<trial_case> of_other_value(const description& d, const trial_case& c, const trait& t) {
   std::vector<trial_case> found;
   const scalar_rule* const s = find_scalar(c, t.name);
   if (!s) return found;
@@ -234,7 +234,7 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
     case trait::present: leave_out(d, other, t.name); break;
     case trait::absent: put_in(d, other, t.name); break;
     case trait::equal:
-    case trait::unequal: return of_other_values(d, c, t);
+    case trait::unequal: return of_other_value(d, c, t);
     case trait::typed: return of_other_types(d, c, t);
     case trait::apart: close_gap(other, t.name); break;
     case trait::distant: spread(other, t.name, near_distance(c.at(t.name))); break;
@@ -248,6 +248,18 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
     case trait::uneven: spread(other, t.name, rounded_up(c.at(t.name).ld, t.size)); break;
   }
   return {std::move(other)};
+}
+
+// The neighbours for another value of the scalar, each with an optional tensor that the value may need.
+std::vector<trial_case> nearby_with_tensors(const description& d, const trial_case& c, const trait& t) {
+  std::vector<trial_case> found;
+  for (const trial_case& other : of_other_value(d, c, t))
+    for (const tensor_rule& rule : d.form_of(other)->tensors)
+      if (rule.is_optional && !is_listed(other, rule.name) && why_absent(other, rule).empty()) {
+        found.push_back(other);
+        put_in(d, found.back(), rule.name);
+      }
+  return found;
 }
 
 }  // namespace
@@ -315,6 +327,25 @@ std::vector<trait> traits_of(const trial_case& c) {
   return found;
 }
 
+std::vector<std::pair<trait, trial_case>> of_other_values(const trial_case& c) {
+  std::vector<std::pair<trait, trial_case>> found;
+  const description& d = *find_description(c.op);
+  for (const scalar_rule& s : d.form_of(c)->scalars) {
+    if (!has_few_values(s)) continue;
+    for (const std::string& value : values_of(s)) {
+      const trait t{trait::equal, s.name, value, 0};
+      trial_case other = c;
+      if (has(c, t)) continue;
+      set_knob(other, s.name, value);
+      if (!d.form_of(other)) continue;
+      reshape(d, other, sizes_of(d, c));
+      settle(d, other);
+      if (has(other, t) && is_case(d, other)) found.emplace_back(t, std::move(other));
+    }
+  }
+  return found;
+}
+
 std::vector<trait> alignments_of(const trial_case& c) {
   std::vector<trait> found;
   for (const trait::kind_type kind : {trait::misaligned, trait::uneven})
@@ -343,10 +374,14 @@ std::vector<trial_case> without(const trial_case& c, const trait& t) {
   std::vector<trial_case> found;
   const description* const d = find_description(c.op);
   if (!d || !d->form_of(c)) return found;
-  for (trial_case& other : nearby(*d, c, t)) {
-    settle(*d, other);
-    if (!has(other, t) && is_case(*d, other)) found.push_back(std::move(other));
-  }
+  const auto keep = [&](std::vector<trial_case> others) {
+    for (trial_case& other : others) {
+      settle(*d, other);
+      if (!has(other, t) && is_case(*d, other)) found.push_back(std::move(other));
+    }
+  };
+  keep(nearby(*d, c, t));
+  if (found.empty() && (t.kind == trait::equal || t.kind == trait::unequal)) keep(nearby_with_tensors(*d, c, t));
   return found;
 }
 

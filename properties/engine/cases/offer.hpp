@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "properties/engine/cases/case.hpp"
@@ -58,6 +59,8 @@ bool has(const trial_case& c, const trait& t);
 // Returns the traits of a case that a candidate may lack: optional tensors, scalars of few values, numbers other than
 // the default, element types of tensors that may have several, tensors in the memory of another one, gaps between rows.
 std::vector<trait> traits_of(const trial_case& c);
+// Returns the legal neighbours with another value of one scalar of few values, with the trait of each.
+std::vector<std::pair<trait, trial_case>> of_other_values(const trial_case& c);
 // Returns the misaligned tensors and the uneven distances between rows, each with the largest alignment that it misses.
 std::vector<trait> alignments_of(const trial_case& c);
 // Returns the smallest power of two for which the case with exactly this alignment is answered, of a trait of

@@ -16,6 +16,7 @@
 #include "properties/engine/cases/case_inputs.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
+#include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/library.hpp"
@@ -52,12 +53,22 @@ trait different_extents(const axis& extents) {
   return {trait::different, fmt::format("{}", fmt::join(extents, k_differs)), "", 0};
 }
 
+// False if the sizes, or other values, of the case do not fit its tables.
+bool has_inputs(const trial_case& c) {
+  try {
+    if (completes_inputs(c)) inputs_of(c);
+    return true;
+  } catch (const usage_error&) {
+    return false;
+  }
+}
+
 // False for a case that takes too long or too many addresses for a question.
 bool can_be_asked(const trial_case& c) {
   double bytes = 0;
   for (const tensor_spec& s : c.tensors)
     bytes += static_cast<double>(s.rows()) * static_cast<double>(s.ld) * static_cast<double>(size_of(s.type));
-  return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses;
+  return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses && has_inputs(c);
 }
 
 class inquiry {
@@ -83,7 +94,8 @@ class inquiry {
         traits = least_refused(c);
       }
       if (traits.empty()) traits = refused_extent(c);
-      if (traits.size() == 1 && !is_confirmed(traits.front())) return;
+      if (traits.size() == 1 && !is_confirmed(traits.front())) traits.clear();
+      if (!traits.empty() && is_answered(traits)) add_form(c, traits);
       if (traits.empty() || is_answered(traits)) {
         refused_forms_.insert(form_name(c));
         return;
@@ -114,6 +126,20 @@ class inquiry {
       is_mistaken = true;
     }
     if (is_mistaken) forget_mistakes();
+  }
+
+  // Asks about values of scalars that no drawn case had, by changes of answered calls; next() begins a question.
+  void ask_values(const std::function<void()>& next) {
+    constexpr int k_most_tries = 3;
+    const std::vector<trial_case> bases = answered_;
+    std::map<std::string, int> tries;
+    for (const trial_case& base : bases)
+      for (const auto& [value, c] : of_other_values(base)) {
+        if (is_answered({value}) || known_.missing(c) || !can_be_asked(c)) continue;
+        if (++tries[text_of(trait_set{value})] > k_most_tries) continue;
+        next();
+        ask(c);
+      }
   }
 
   // Asks about sizes that drawn cases do not have, one extent after another; next() begins a question. It makes no call
@@ -241,11 +267,17 @@ class inquiry {
     if (plainest_.op.empty() || traits_of(c).size() < traits_of(plainest_).size()) plainest_ = c;
   }
 
+  // Another form of call may be answered with these traits; adds the value that distinguishes this form.
+  static void add_form(const trial_case& c, trait_set& traits) {
+    const scalar_value& when = find_description(c.op)->form_of(c)->when;
+    if (!when.scalar.empty()) traits.push_back({trait::equal, when.scalar, format_number(when.value), 0});
+  }
+
   // Neighbours without the trait that are not known to be refused.
   std::vector<trial_case> offered_without(const trial_case& c, const trait& t) const {
     std::vector<trial_case> others = without(c, t);
     std::erase_if(others, [&](const trial_case& other) {
-      return known_.missing(other) != nullptr || (has_work(c) && !has_work(other)) ||
+      return known_.missing(other) != nullptr || !has_inputs(other) || (has_work(c) && !has_work(other)) ||
              (has_results(c) && !has_results(other));
     });
     return others;
@@ -257,7 +289,7 @@ class inquiry {
     trial_case small = c;
     for (const auto& [name, size] : sizes_of(d, c))
       if (trial_case one = resized(small, {name}, 1);
-          !d.find(name)->derived && size > 1 && what_is_wrong(d, one, false).empty())
+          !d.find(name)->derived && size > 1 && what_is_wrong(d, one, false).empty() && has_inputs(one))
         small = std::move(one);
     return small;
   }
@@ -353,7 +385,7 @@ class inquiry {
     if (plainest_.op.empty()) return true;
     const trial_case other = resized(plainest_, {t.name}, size);
     return !what_is_wrong(*find_description(other.op), other, false).empty() || !has_results(other) ||
-           is_refused(other);
+           !has_inputs(other) || is_refused(other);
   }
 
   // Returns the relation of extents that the candidate requires and the refused case lacks, as far as the answers to
@@ -548,6 +580,7 @@ std::optional<asked_offer> ask_offer(const target& of, std::span<const property*
     if (asking.known().lacks == of.offered.lacks) return;  // all are stated
     if (trial_case c; draw_question(p, t, i, most_elements, c)) asking.ask_alone(c, of.offered);
   });
+  if (first <= question) asking.ask_values([&] { answered(question, asking.known()); });
   if (first <= question) asking.ask_sizes([&] { answered(question, asking.known()); });
   asking.forget_mistakes();
   asking.note_forms(*find_description(t.op));

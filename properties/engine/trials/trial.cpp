@@ -411,6 +411,14 @@ std::vector<std::string> texts_of(const std::vector<DLTensor>& tensors) {
   return texts;
 }
 
+// True if the call has a trait of a set that the candidate lacks; an illegal call need not have the others.
+bool lacks_a_part_of(const trial_case& c) {
+  const offer* const o = known_offer(c);
+  return o && std::any_of(o->lacks.begin(), o->lacks.end(), [&](const trait_set& traits) {
+           return std::any_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
+         });
+}
+
 }  // namespace
 
 void trial::try_refusal(const std::string& what, const change_tensors& change, const trial_case& call) {
@@ -447,7 +455,7 @@ void trial::try_refusal(const std::string& what, const change_tensors& change, c
            case_, nullptr);
   }
   if (facts.status != WARPCHECK_INVALID_ARGUMENT &&
-      (facts.status != WARPCHECK_UNSUPPORTED || (offers(call) && is_offered())))
+      (facts.status != WARPCHECK_UNSUPPORTED || (!lacks_a_part_of(call) && is_offered())))
     decide(verdict::error_return,
            fmt::format("{}: expected 'invalid argument', got '{}' {}", what, status_text(facts.status),
                        shortened(facts.message)),
