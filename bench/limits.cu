@@ -121,8 +121,9 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 namespace {
 
 // About 20 ms, in which the host enqueues the calls of a turn, because the host needs longer for a call than the device
-// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower.
-constexpr long long k_head_start_cycles = 40'000'000;
+// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower. A host that
+// needs longer, for it is busy or the calls allocate memory, gets four times as long, and perhaps once more.
+constexpr long long k_head_start_cycles = 40'000'000, k_most_cycles = 16 * k_head_start_cycles;
 
 float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
   float ms = 0;
@@ -141,11 +142,15 @@ class event_clock : public turn_clock {
   }
   void begin() override { marks_ = 0; }
   void mark() override {
-    if (marks_ == 0) wait<<<waiting_blocks(), k_waiting_threads, 0, stream_>>>(k_head_start_cycles);
+    if (marks_ == 0) wait<<<waiting_blocks(), k_waiting_threads, 0, stream_>>>(head_start_cycles_);
     check(cudaEventRecord(events_[marks_++], stream_), "cudaEventRecord");
   }
   std::vector<double> finish(double* host_us) override {
     using clock = std::chrono::steady_clock;
+    const bool is_over = cudaEventQuery(events_[0]) == cudaSuccess;
+    if (!is_over) cudaGetLastError();  // that it is not over
+    was_late_ = is_over && head_start_cycles_ < k_most_cycles;
+    if (was_late_) head_start_cycles_ *= 4;
     check(cudaEventSynchronize(events_[0]), "head start");
     const auto begin = clock::now();
     check(cudaDeviceSynchronize(), "timed executions");  // of other streams, too
@@ -154,11 +159,14 @@ class event_clock : public turn_clock {
     for (size_t i = 1; i < marks_; ++i) us.push_back(elapsed_us(events_[i - 1], events_[i]));
     return us;
   }
+  bool was_late() const override { return was_late_; }
 
  private:
   cudaStream_t stream_;
   std::vector<cudaEvent_t> events_;
   size_t marks_ = 0;
+  long long head_start_cycles_ = k_head_start_cycles;
+  bool was_late_ = false;
 };
 
 // Returns the times of a turn's timed executions: not of the first ones, after which no cache line of another callee is
@@ -216,7 +224,9 @@ std::vector<std::vector<double>> time_in_turn(cudaStream_t stream, int repeats, 
   for (int turn = 0; turn < turns; ++turn)
     for (size_t k = 0; k < runs.size(); ++k) {
       turn_clock& clock = runs[k].clock ? *runs[k].clock : events;
-      const std::vector<double> some = time_turn(clock, runs[k], of_turn, random() % (of_turn + 1), &execution);
+      std::vector<double> some;
+      do some = time_turn(clock, runs[k], of_turn, random() % (of_turn + 1), &execution);
+      while (clock.was_late());
       us[k].insert(us[k].end(), some.begin(), some.end());
     }
   for (std::vector<double>& each : us) each.resize(static_cast<size_t>(repeats));

@@ -15,6 +15,8 @@ class turn_clock {
   // Waits for all executions. Returns the us between each mark and the next one by the device's clock; `host_us` gets
   // the time of all by the host's.
   virtual std::vector<double> finish(double* host_us) = 0;
+  // Returns whether the device may have waited for the host within the last turn, which the next one avoids.
+  virtual bool was_late() const { return false; }
 };
 
 // A turn and its times in us.
