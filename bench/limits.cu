@@ -121,8 +121,8 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 namespace {
 
 // About 20 ms, in which the host enqueues the calls of a turn, because the host needs longer for a call than the device
-// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower. A host that
-// needs longer, for it is busy or the calls allocate memory, gets four times as long, and perhaps once more.
+// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower. A host
+// that needs longer, for it is busy or the calls allocate memory, gets four times as long, and perhaps once more.
 constexpr long long k_head_start_cycles = 40'000'000, k_most_cycles = 16 * k_head_start_cycles;
 
 float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
