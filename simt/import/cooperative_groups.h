@@ -239,6 +239,19 @@ template <unsigned Size, class Parent>
 void sync(const thread_block_tile<Size, Parent>& tile, SIMT_SITE) {
   tile.sync(site);
 }
+// One thread of the group, the first, calls the function; without a barrier.
+template <class Group, class Function, class... Arguments>
+void invoke_one(const Group& g, Function&& function, Arguments&&... arguments) {
+  if (g.thread_rank() == 0) static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...);
+}
+// All threads of a tile or a coalesced group get its result.
+template <class Group, class Function, class... Arguments>
+auto invoke_one_broadcast(const Group& g, Function&& function, Arguments&&... arguments)
+    -> decltype(function(arguments...)) {
+  decltype(function(arguments...)) result{};
+  if (g.thread_rank() == 0) result = static_cast<Function&&>(function)(static_cast<Arguments&&>(arguments)...);
+  return g.shfl(result, 0);
+}
 template <class Group>
 SIMT_INLINE auto thread_rank(const Group& g) -> decltype(g.thread_rank()) {
   return g.thread_rank();

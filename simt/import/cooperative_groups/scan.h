@@ -21,4 +21,20 @@ T exclusive_scan(const Group& g, T value, Op op = {}, SIMT_SITE) {
   return g.thread_rank() == 0 ? T{} : before;
 }
 
+// The same, as if the variable came before all values. It becomes the result of the last thread.
+template <class Group, class Atomic, class T, class Op = plus<T>>
+T inclusive_scan_update(const Group& g, Atomic&& variable, T value, Op op = {}, SIMT_SITE) {
+  const T through = inclusive_scan(g, value, op, site);
+  const unsigned last = g.size() - 1;
+  const T before = g.thread_rank() == last ? update(variable, through, op) : T{};
+  return op(g.shfl(before, static_cast<int>(last), site), through);
+}
+template <class Group, class Atomic, class T, class Op = plus<T>>
+T exclusive_scan_update(const Group& g, Atomic&& variable, T value, Op op = {}, SIMT_SITE) {
+  const T through = inclusive_scan(g, value, op, site), before = g.shfl_up(through, 1, site);
+  const unsigned last = g.size() - 1;
+  const T start = g.shfl(g.thread_rank() == last ? update(variable, through, op) : T{}, static_cast<int>(last), site);
+  return g.thread_rank() == 0 ? start : op(start, before);
+}
+
 }  // namespace cooperative_groups

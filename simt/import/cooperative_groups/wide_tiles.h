@@ -98,7 +98,7 @@ wide_tile<Size> tiled_partition(const block_with_memory& block) {
   return wide_tile<Size>(block.memory);
 }
 template <unsigned Size, class T, class Op>
-T reduce(const wide_tile<Size>& tile, T value, Op op) {
+T reduce(const wide_tile<Size>& tile, T value, Op op, const ::simt::emu::call_site& = {}) {
   return tile.fold(value, op);
 }
 template <unsigned Size>

@@ -90,6 +90,38 @@ __global__ void wide_tiles(int* y) {
   y[rank] = cg::reduce(tile, rank, cg::plus<int>()) + tile.shfl(rank, 5) + tile.any(rank == 63);
 }
 
+// Values of a warp into shared variables, a place for what each thread needs, and calls by one thread.
+__global__ void updates(int* y) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> sum, least, used;
+  __shared__ int product, calls[2];
+  auto block = cg::this_thread_block();
+  auto warp = cg::tiled_partition<32>(block);
+  const int rank = threadIdx.x;
+  if (rank == 0) {
+    sum = 0, least = 1000, used = 5;
+    product = 1, calls[0] = calls[1] = 0;
+  }
+  block.sync();
+  cg::reduce_update_async(warp, sum, rank, cg::plus<int>());
+  cg::reduce_update_async(warp, least, 7 + rank, cg::less<int>());
+  cg::reduce_update_async(warp, cuda::atomic_ref<int, cuda::thread_scope_block>(product), 1 + rank / 32,
+                          [](int a, int b) { return a * b % 1009; });
+  const int place = cg::exclusive_scan_update(warp, used, 1 + rank % 2);
+  cg::invoke_one(warp, [&](int n) { calls[rank / 32] = n; }, 3);
+  const int of_first = cg::invoke_one_broadcast(warp, [&] { return rank + 1; });
+  block.sync();
+  // Either warp may come first. Its first place is 5, that of the other one 53.
+  const bool is_right = sum == 2016 && least == 7 && product == 4294967296 % 1009 && used == 101 &&
+                        calls[rank / 32] == 3 && of_first == 1 + rank / 32 * 32 &&
+                        (place - rank % 32 / 2 * 3 - rank % 2 == 5 || place - rank % 32 / 2 * 3 - rank % 2 == 53);
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> stored;
+  cg::reduce_store_async(warp, stored, rank, cg::greater<int>());
+  block.sync();
+  const int last = cg::inclusive_scan_update(warp, used, 1);
+  const bool is_last_right = (stored == 31 || stored == 63) && (last - rank % 32 == 102 || last - rank % 32 == 134);
+  y[rank] = is_right && is_last_right;
+}
+
 // A counter and a message, with the orders that C++ gives them.
 __global__ void atomics(int* y) {
   cuda::atomic_ref<int, cuda::thread_scope_device> count(y[0]), flag(y[1]);
@@ -117,6 +149,7 @@ int main(int argc, char** argv) {
                {"group-copy", group_copy, 0, 64},
                {"pipeline-copy", pipeline_copy, 0, 64},
                {"atomics", atomics, 2, 42},
+               {"updates", updates, 40, 1},
                {"wide-tiles", wide_tiles, 0, 2022}};
   for (const auto& mode : modes) {
     if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
