@@ -90,7 +90,7 @@ void print(const formula_verdict& v) {
   const shared_formula f = formula_trial::formula_of(v.op);
   const std::string contract = f->op.contract.empty() ? "arithmetic f32" : f->op.contract;
   if (!v.needs.empty())
-    fmt::print("{}: smallest contract that admits the results: {}; the formula has '{}'\n", v.op,
+    fmt::print("{}: smallest contract that admits the passing cases: {}; the formula has '{}'\n", v.op,
                formula_trial::needs_text(v.needs), contract);
   if (v.all.free > 0) {
     std::vector<std::string> large;

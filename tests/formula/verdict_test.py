@@ -74,7 +74,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(of["swish.op"]["needs"]["division"], 1)
         self.assertEqual(of["swish.op"]["needs"]["slack"], 0)
-        self.assertIn("swish.op: smallest contract that admits the results: functions ", output)
+        self.assertIn("swish.op: smallest contract that admits the passing cases: functions ", output)
 
     def test_free_elements_are_no_trial(self):
         text = "operator free(x[n]) -> y[n]\n  y[i] = 1 / (x[i] + 1e10 - 1e10)\n"
