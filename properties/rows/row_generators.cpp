@@ -220,13 +220,8 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
   recipe fill = make_recipe("randn", {d.seed()});
   const double top = reference::max_finite(t.type);
   const int64_t kind = is_masked ? 0 : d.between(0, 5);
-  switch (kind) {
-    case 0: fill = make_recipe("constant", {-k_inf}); break;
-    case 1: fill = make_recipe("constant", {-top}); break;
-    case 2: fill = make_recipe("special", {d.seed()}); break;
-    case 3: fill = make_recipe("bits", {d.seed()}); break;
-    default: break;
-  }
+  if (kind <= 1) fill = make_recipe("constant", {kind == 0 ? -k_inf : -top});
+  if (kind == 2 || kind == 3) fill = make_recipe(kind == 2 ? "special" : "bits", {d.seed()});
   const int64_t rows = is_masked ? std::min<int64_t>(2, t.max_rows) : draw_rows(d, t, length);
   // Equal rows of equal elements have results that can be guessed: seldom nothing else.
   const int64_t edits = is_masked ? 1 : d.between(kind <= 1 && d.chance(80) ? 1 : 0, 2);
