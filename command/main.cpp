@@ -237,7 +237,7 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
       ->excludes(of_only);
   mutants->add_option("--cases", m.cases, "Generated cases per (property, dtype)")->capture_default_str();
   mutants->add_option("--seed", m.seed, "Seed of the generated cases")->capture_default_str();
-  mutants->add_option("--lacks", m.lacks, "Generate no case that has one of these: 'bias, ta=yes'");
+  mutants->add_option("--lacks", m.lacks, "Generate no case with one of these: 'bias, ta=yes'; listed: the list's own");
   mutants->add_option("--jobs", m.jobs, "Mutants tested at a time (0: one per core)")->capture_default_str();
   mutants->add_option("--folder", m.folder, "The folder of the lists (default: ci/mutate of the source tree)");
   mutants->add_flag("--generated", m.generated,

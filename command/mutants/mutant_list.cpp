@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -72,6 +73,7 @@ mutant_list read_mutants(const std::string& path) {
   const std::string text = read_text(path);
   mutant_list list;
   std::set<std::string> ids;
+  std::map<std::string, std::string> needing;  // by id, the place of the line `lacks`
   int number = 0;
   for (const std::string_view line : split(text, '\n')) {
     const std::string place = fmt::format("{}:{}", file.filename().string(), ++number);
@@ -79,6 +81,13 @@ mutant_list read_mutants(const std::string& path) {
     const std::vector<std::string_view> columns = split(line, '\t');
     if (columns[0] == "usual" && columns.size() == 2) {
       list.usual = columns[1];
+      continue;
+    }
+    if (columns[0] == "lacks" && (columns.size() == 2 || columns.size() == 3)) {
+      list.lacks = columns[1];
+      if (columns.size() == 3)
+        for (const std::string_view id : split(columns[2], ' '))
+          if (!id.empty()) needing[std::string(id)] = place;
       continue;
     }
     if (columns.size() != 5)
@@ -103,6 +112,8 @@ mutant_list read_mutants(const std::string& path) {
     list.mutants.push_back(std::move(m));
   }
   if (list.mutants.empty()) throw usage_error(fmt::format("{}: it has no mutant", path));
+  for (mutant& m : list.mutants) m.needs_lacked = needing.erase(m.id) > 0;
+  for (const auto& [id, place] : needing) throw usage_error(fmt::format("{}: no mutant is called '{}'", place, id));
   return list;
 }
 

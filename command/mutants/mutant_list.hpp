@@ -6,8 +6,9 @@
 // Columns: id, file below the source root, its exact old text (which must occur once), the new text, the property that
 // is expected to kill it, alone or with its verdict (no-hazard:race). `\n`, `\t` and `\\` stand for the characters; a
 // line that starts with `#` is a comment. Killer `*` is any property; `=` marks a mutant that is proven equivalent and
-// need not be tried. One further line, `usual <tab> CASE`, is the case that the customary test of the operator would
-// try.
+// need not be tried. Two further lines: `usual <tab> CASE` is the case that the customary test of the operator would
+// try; `lacks <tab> TRAITS <tab> id id` describes a smaller offer, and names the bugs that need what it lacks, which no
+// call within it can show.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,18 @@ struct mutant {
   std::string verdict;   // expected verdict; empty: any
   bool kernel = false;   // of an operator with properties
   bool equivalent = false;
-  std::string place;  // "softmax.mutants:12", for messages
+  bool needs_lacked = false;  // no call within the list's smaller offer shows it
+  std::string place;          // "softmax.mutants:12", for messages
 };
 
 struct mutant_list {
   std::vector<mutant> mutants;
   std::string usual;  // a case line; empty if the file has none
+  std::string lacks;  // traits of the smaller offer; empty if the file has none
 };
 
-// `op` is taken from the file's name. Throws usage_error that names file and line: malformed line, repeated id, or no
-// mutant at all.
+// `op` is taken from the file's name. Throws usage_error that names file and line: malformed line, repeated or
+// unknown id, or no mutant at all.
 mutant_list read_mutants(const std::string& path);
 
 // Returns one in `one_in` of the mutants, at least one, in the list's order: those with the smallest hashes of id and

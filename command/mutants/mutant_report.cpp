@@ -29,9 +29,10 @@ void mutant_score::add(const tried_mutant& t) {
   ++all;
   stillborn += t.stillborn();
   equivalent += !t.stillborn() && t.equivalent();
+  outside += t.outside();
   if (!t.counts()) return;
   killed += t.killed();
-  as_expected += t.result->as_expected;
+  as_expected += t.as_expected();
   kernels += t.kernel();
   coarse += t.result->coarse_rejects;
   fine += t.result->fine_rejects;
@@ -42,7 +43,7 @@ std::string outcome(const tried_mutant& t) {
   const mutant_result& r = *t.result;
   if (!r.compile_error.empty()) return "does not compile";
   if (r.kill) return fmt::format("{} ({})", r.kill->property, r.kill->verdict);
-  return r.same_code ? "equivalent (same code)" : "survived";
+  return r.same_code ? "equivalent (same code)" : t.outside() ? "outside the smaller offer (listed)" : "survived";
 }
 
 std::string expectation(const mutant& m) {
@@ -61,9 +62,10 @@ void print_mutants(const std::vector<tried_mutant>& tried) {
     const auto seen = [&](bool sees) { return !t.kernel() ? "" : sees ? "sees" : "-"; };
     fmt::print("{:<14} {:<44} {:>6}  {:<5} {:<5} {}\n", t.m.id, outcome(t), r.cases, seen(r.coarse_rejects),
                seen(r.fine_rejects),
-               r.as_expected ? "as expected"
-               : t.counts()  ? expectation(t.m) + " MISSED IT"
-                             : "left out");
+               t.as_expected()                  ? "as expected"
+               : t.m.needs_lacked && t.killed() ? "its list says that it needs what is lacked"
+               : t.counts()                     ? expectation(t.m) + " MISSED IT"
+                                                : "left out");
     if (!r.compile_error.empty()) fmt::print("  {}\n", first_line_with(r.compile_error, "error"));
     if (r.kill && !r.kill->line.empty()) fmt::print("  {}\n", engine::replay_command(r.kill->line));
     if (r.kill && r.kill->line.empty()) fmt::print("  {}\n", r.kill->message);
@@ -93,6 +95,7 @@ std::map<std::string, mutant_score> print_scores(const std::vector<tried_mutant>
                  s.killed, s.as_expected, s.judged() - s.killed, percent(s.killed, s.judged()));
   }
   if (all.stillborn > 0) fmt::print("{} generated mutants do not compile and are left out\n", all.stillborn);
+  if (all.outside > 0) fmt::print("{} need what the offer lacks and are left out\n", all.outside);
   if (all.equivalent > 0) fmt::print("{} are equivalent to the original and are left out\n", all.equivalent);
   if (all.judged() > 0)
     fmt::print("mutation score {:.1f} % ({} of {}, {} by the expected killer)", percent(all.killed, all.judged()),

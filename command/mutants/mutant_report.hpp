@@ -15,24 +15,28 @@ namespace warpcheck::cli {
 struct tried_mutant {
   mutant m;
   std::string usual;
-  std::string path;  // of the result
+  std::string lacks;  // traits that no case has
+  std::string path;   // of the result
   std::optional<mutant_result> result;
 
   bool kernel() const { return m.kernel; }
   // A generated mutant that does not compile does not count; for a listed one it is an error of the list.
   bool stillborn() const { return m.property.empty() && result && !result->compile_error.empty(); }
   bool equivalent() const { return m.equivalent || (result && result->same_code); }
-  bool counts() const { return !stillborn() && !equivalent(); }
+  // It lives, as its list says, in what this smaller offer lacks.
+  bool outside() const { return m.needs_lacked && result && result->compile_error.empty() && !result->kill; }
+  bool counts() const { return !stillborn() && !equivalent() && !outside(); }
   bool killed() const { return result && result->kill; }
+  bool as_expected() const { return result && result->as_expected && !m.needs_lacked; }
 };
 
 // The score of one subject, or of all.
 struct mutant_score {
-  int64_t all = 0, stillborn = 0, equivalent = 0, killed = 0, as_expected = 0;
+  int64_t all = 0, stillborn = 0, equivalent = 0, outside = 0, killed = 0, as_expected = 0;
   int64_t kernels = 0, coarse = 0, fine = 0;  // mutants of kernels that count, and those that allclose finds
 
   void add(const tried_mutant& t);
-  int64_t judged() const { return all - stillborn - equivalent; }
+  int64_t judged() const { return all - stillborn - equivalent - outside; }
 };
 
 std::string outcome(const tried_mutant& t);

@@ -52,9 +52,14 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   std::vector<tried_mutant> entries;
   for (const std::string& path : lists) {
     mutant_list list = read_mutants(path);
-    for (mutant& m : sample_of(std::move(list.mutants), o.one_in, seed))
+    const bool is_listed_offer = o.lacks == "listed";
+    if (is_listed_offer && list.lacks.empty())
+      throw usage_error(fmt::format("lacks: {} has no line 'lacks'; give the traits themselves", path));
+    for (mutant& m : sample_of(std::move(list.mutants), o.one_in, seed)) {
+      m.needs_lacked &= is_listed_offer;
       if (o.only.empty() || std::find(o.only.begin(), o.only.end(), m.id) != o.only.end())
-        entries.push_back({std::move(m), list.usual, "", std::nullopt});
+        entries.push_back({std::move(m), list.usual, is_listed_offer ? list.lacks : o.lacks, "", std::nullopt});
+    }
   }
   for (const std::string& id : o.only)
     if (std::none_of(entries.begin(), entries.end(), [&](const tried_mutant& e) { return e.m.id == id; }))
@@ -266,7 +271,11 @@ mutant_trial_options trial_options(const mutants_options& o, const toolchain& to
   trial.cases = o.cases;
   if (o.generated) trial.timeout_seconds = 20;  // many loop forever
   trial.seed = parse_seed(o.seed);
-  trial.lacks = o.lacks;
+  return trial;
+}
+
+mutant_trial_options with_offer_of(const tried_mutant& e, mutant_trial_options trial) {
+  trial.lacks = e.lacks;
   return trial;
 }
 
@@ -282,7 +291,7 @@ void place_results(mutants_run& run, const toolchain& tools) {
   }
   for (tried_mutant& e : run.entries)
     if (e.m.kernel)
-      e.path = result_path(e.m, tools, run.trial);
+      e.path = result_path(e.m, tools, with_offer_of(e, run.trial));
     else if (!e.m.equivalent)
       e.path = fmt::format("{}/{}-{}.json", run.trial.folder, e.m.id, tests_key(e.m, run.judges->of(e.m), tools));
 }
@@ -303,7 +312,7 @@ std::vector<tried_mutant*> take_known_results(std::vector<tried_mutant>& entries
 void try_untried(mutants_run& run, const mutants_options& o, const toolchain& tools) {
   const auto try_one = [&](const tried_mutant& e) {
     if (e.m.kernel)
-      try_mutant(e.m, e.usual, tools, run.trial);
+      try_mutant(e.m, e.usual, tools, with_offer_of(e, run.trial));
     else
       write_file(e.path, to_json(try_by_tests(e.m, run.judges->of(e.m), tools, e.path + ".build")));
   };
@@ -336,6 +345,7 @@ void write_json(const mutants_run& run, const mutants_options& o, const mutant_s
     j["outcome"] = e.equivalent()                     ? "equivalent"
                    : !e.result->compile_error.empty() ? "not compiled"
                    : e.killed()                       ? "killed"
+                   : e.outside()                      ? "outside"
                                                       : "survived";
     list.push_back(std::move(j));
   }
@@ -389,7 +399,7 @@ int mutants(const mutants_options& asked) {
   fmt::print("{} mutants in {:.1f} s\n", run.entries.size(), watch.seconds());
   mutant_score all;
   for (const tried_mutant& e : run.entries) all.add(e);
-  bool pass = all.judged() > 0 && all.as_expected == all.judged();
+  bool pass = all.judged() + all.outside > 0 && all.as_expected == all.judged();
   if (o.generated && !run.cut_short)
     pass = all.judged() > 0 && (!o.only.empty() || holds_scores(scores, tools.root() + "/ci/mutate/generated.score"));
   const int code = run.cut_short ? k_interrupted : pass ? k_pass : k_violation;

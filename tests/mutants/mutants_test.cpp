@@ -57,18 +57,21 @@ TEST_F(Mutants, ListIsReadWithItsEscapes) {
   write("kernels/a.cu", "one\n\ttwo \\ three");
   const mutant_list list =
       read_mutants(write("softmax.mutants",
-                         "# comment\nusual\tv1 case\nA-1\tkernels/a.cu\tone\\n\\ttwo "
+                         "# comment\nusual\tv1 case\nlacks\tindex, rows<2\tA-2 A-3\nA-1\tkernels/a.cu\tone\\n\\ttwo "
                          "\\\\\t\tlong-accumulation\nA-2\tkernels/a.cu\ttwo\t2\tmisalignment:race\n"
                          "A-3\tkernels/a.cu\tthree\t3\t*\n"));
   ASSERT_EQ(list.mutants.size(), 3u);
   EXPECT_EQ(list.usual, "v1 case");
+  EXPECT_EQ(list.lacks, "index, rows<2");
+  EXPECT_FALSE(list.mutants[0].needs_lacked);
+  EXPECT_TRUE(list.mutants[1].needs_lacked && list.mutants[2].needs_lacked);
   EXPECT_EQ(list.mutants[0].op, "softmax");
   EXPECT_EQ(list.mutants[0].property, "long-accumulation");
   EXPECT_EQ(list.mutants[0].verdict, "");
   EXPECT_EQ(list.mutants[1].property, "misalignment");
   EXPECT_EQ(list.mutants[1].verdict, "race");
   EXPECT_EQ(list.mutants[2].property, "");
-  EXPECT_EQ(list.mutants[1].place, "softmax.mutants:4");
+  EXPECT_EQ(list.mutants[1].place, "softmax.mutants:5");
   EXPECT_EQ(mutated_text(list.mutants[0], folder_.string()), " three");
   EXPECT_EQ(mutated_text(list.mutants[1], folder_.string()), "one\n\t2 \\ three");
 }
@@ -89,6 +92,8 @@ TEST_F(Mutants, ListThatDoesNotFitIsRefusedWithFileAndLine) {
             "softmax.mutants:1: id 'A/B' may hold letters, digits, '-', '_' and '.' only");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation\nA\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
             "softmax.mutants:2: id 'A' occurs twice");
+  EXPECT_EQ(refusal("lacks\tindex\tA B\nA\tkernels/a.cu\tone\t1\tlong-accumulation\n"),
+            "softmax.mutants:1: no mutant is called 'B'");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tno-such\n"),
             "softmax.mutants:1: A: 'no-such' is not a property of softmax");
   EXPECT_EQ(refusal("A\tkernels/a.cu\tone\t1\tlong-accumulation:sad\n"),
@@ -388,6 +393,29 @@ TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   EXPECT_NE(tried.output.find("HARMLESS survived"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("BROKEN does not compile"), std::string::npos) << tried.output;
   EXPECT_NE(tried.output.find("mutation score 0.0 % (0 of 2"), std::string::npos) << tried.output;
+}
+
+TEST_F(Mutants, MutantOfWhatASmallerOfferLacksMustBeListed) {
+  fs::create_directories(folder_ / "lists");
+  const auto tried = [&](const std::string& needing) {
+    write("lists/sigmoid.mutants",
+          "lacks\tsigma!=1\t" + needing +
+              "\nOF-SIGMA\tkernels/primitives/logistic.hpp\t  const float e = expf(-fabsf(z));\t"
+              "  if (sigma == 0.0f) return 0.5f;\\n  const float e = expf(-fabsf(z));\tsigma-zero\n"
+              "OF-ALL\tkernels/primitives/logistic.hpp\texpf(-fabsf(z))\texpf(fabsf(z))\twithin-error-bound\n");
+    return run_command({WARPCHECK_COMMAND, "mutants", "sigmoid", "--cases", "20", "--lacks", "listed", "--folder",
+                        (folder_ / "lists").string()});
+  };
+  const command_result listed = tried("OF-SIGMA");
+  EXPECT_EQ(listed.status, 0) << listed.output;
+  EXPECT_NE(listed.output.find("outside the smaller offer (listed)"), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find("mutation score 100.0 % (1 of 1"), std::string::npos) << listed.output;
+  const command_result unlisted = tried("");
+  EXPECT_EQ(unlisted.status, 1) << unlisted.output;
+  EXPECT_NE(unlisted.output.find("OF-SIGMA survived"), std::string::npos) << unlisted.output;
+  const command_result wrong = tried("OF-ALL OF-SIGMA");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_NE(wrong.output.find("its list says that it needs what is lacked"), std::string::npos) << wrong.output;
 }
 
 TEST_F(Mutants, SuiteMutantIsKilledByATestUnlessItIsTheSameProgram) {
