@@ -33,7 +33,12 @@ SIMT_INLINE T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
 [[noreturn]] void refuse_remote(unsigned rank, const call_site& site);
 
 // Barrier of all threads of a cooperative launch.
-void grid_sync(SIMT_SITE);
+void grid_arrive(SIMT_SITE);
+void grid_wait(SIMT_SITE);
+inline void grid_sync(SIMT_SITE) {
+  grid_arrive(site);
+  grid_wait(site);
+}
 
 // Between launches that may overlap. Here each is complete before the next starts; but in the race flavour, what a
 // launch that overlaps does before its threads wait is not ordered after the launch before.

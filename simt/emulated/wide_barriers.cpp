@@ -37,7 +37,8 @@ void complete(wide_barrier& w) {
 void arrive(thread& self, wide_barrier& w, bool releases = true) {
   if (has_arrived(self, w)) {
     fail("divergence", [&] {
-      return describe(self) + " arrives twice at a phase of the cluster barrier, at " + describe(self.site);
+      return describe(self) + " arrives twice at a phase of the " + (w.grid ? "grid" : "cluster") + " barrier, at " +
+             describe(self.site);
     });
   }
   (w.grid ? self.grid_phase : self.cluster_phase) = w.phase;
@@ -48,6 +49,12 @@ void arrive(thread& self, wide_barrier& w, bool releases = true) {
 
 // Waits until the phase in which the thread arrived is over.
 void wait(thread& self, wide_barrier& w) {
+  if ((w.grid ? self.grid_phase : self.cluster_phase) == 0) {
+    fail("divergence", [&] {
+      return describe(self) + " waits at the " + (w.grid ? "grid" : "cluster") +
+             " barrier without having arrived, at " + describe(self.site);
+    });
+  }
   if (has_arrived(self, w)) {
     self.state = w.grid ? thread_state::at_grid_barrier : thread_state::at_cluster_barrier;
     wait_here();
@@ -99,25 +106,24 @@ void cluster_arrive_relaxed(call_site site) {
 }
 
 void cluster_wait(call_site site) {
-  thread& self = *current;
-  self.site = site;
-  if (self.cluster_phase == 0) {
-    fail("divergence",
-         [&] { return describe(self) + " waits at the cluster barrier without having arrived, at " + describe(site); });
-  }
-  wait(self, cluster_of(self));
+  current->site = site;
+  wait(*current, cluster_of(*current));
 }
 
-void grid_sync(call_site site) {
+void grid_arrive(call_site site) {
   thread& self = *current;
   self.site = site;
   if (!device.cooperative) {
     fail("launch_limit", [&] {
-      return describe(self) + " calls grid_sync at " + describe(site) + " in a launch that is not cooperative";
+      return describe(self) + " synchronises the grid at " + describe(site) + " in a launch that is not cooperative";
     });
   }
   arrive(self, device.grid_barrier);
-  wait(self, device.grid_barrier);
+}
+
+void grid_wait(call_site site) {
+  current->site = site;
+  wait(*current, device.grid_barrier);
 }
 
 unsigned cluster_rank() noexcept { return current->home->slot % device.cluster; }

@@ -99,7 +99,13 @@ thread_block_tile<Size, thread_block> tiled_partition(const block_with_memory&) 
 
 // All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in another launch, sync is a finding.
 struct grid_group {
+  struct arrival_token {};
   static void sync(SIMT_SITE) { ::simt::grid_sync(site); }
+  static arrival_token barrier_arrive(SIMT_SITE) {
+    ::simt::grid_arrive(site);
+    return {};
+  }
+  static void barrier_wait(arrival_token&&, SIMT_SITE) { ::simt::grid_wait(site); }
   static unsigned long long block_rank() {
     const uint3 b = ::simt::emu::block_index();
     const dim3 g = ::simt::emu::grid_dimensions();

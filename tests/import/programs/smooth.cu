@@ -18,7 +18,10 @@ __global__ void smooth(float* a, float* b, int n, int steps) {
 #ifdef BLOCK_BARRIER_ONLY
     cg::this_thread_block().sync();
 #else
-    grid.sync();
+    if (step % 2 == 0)
+      grid.sync();
+    else
+      grid.barrier_wait(grid.barrier_arrive());
 #endif
   }
 }
