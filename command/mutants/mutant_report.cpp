@@ -40,10 +40,11 @@ void mutant_score::add(const tried_mutant& t) {
 
 std::string outcome(const tried_mutant& t) {
   if (t.m.equivalent) return "equivalent (listed)";
+  if (t.outside()) return "outside the smaller offer (listed)";
   const mutant_result& r = *t.result;
   if (!r.compile_error.empty()) return "does not compile";
   if (r.kill) return fmt::format("{} ({})", r.kill->property, r.kill->verdict);
-  return r.same_code ? "equivalent (same code)" : t.outside() ? "outside the smaller offer (listed)" : "survived";
+  return r.same_code ? "equivalent (same code)" : "survived";
 }
 
 std::string expectation(const mutant& m) {
@@ -54,7 +55,7 @@ std::string expectation(const mutant& m) {
 void print_mutants(const std::vector<tried_mutant>& tried) {
   fmt::print("{:<14} {:<44} {:>6}  {:<5} {:<5} {}\n", "mutant", "killed by", "cases", "1e-2", "1e-4", "expected");
   for (const tried_mutant& t : tried) {
-    if (t.m.equivalent) {
+    if (!t.result) {
       fmt::print("{:<14} {}\n", t.m.id, outcome(t));
       continue;
     }

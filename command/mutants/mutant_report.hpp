@@ -24,7 +24,7 @@ struct tried_mutant {
   bool stillborn() const { return m.property.empty() && result && !result->compile_error.empty(); }
   bool equivalent() const { return m.equivalent || (result && result->same_code); }
   // It lives, as its list says, in what this smaller offer lacks.
-  bool outside() const { return m.needs_lacked && result && result->compile_error.empty() && !result->kill; }
+  bool outside() const { return m.needs_lacked && !(result && (result->kill || !result->compile_error.empty())); }
   bool counts() const { return !stillborn() && !equivalent() && !outside(); }
   bool killed() const { return result && result->kill; }
   bool as_expected() const { return result && result->as_expected && !m.needs_lacked; }

@@ -296,11 +296,12 @@ void place_results(mutants_run& run, const toolchain& tools) {
       e.path = fmt::format("{}/{}-{}.json", run.trial.folder, e.m.id, tests_key(e.m, run.judges->of(e.m), tools));
 }
 
-// Reads the existing results, and returns the mutants without one.
-std::vector<tried_mutant*> take_known_results(std::vector<tried_mutant>& entries) {
+// Reads the existing results, and returns the mutants without one. Of those that need what the offer lacks only the
+// ones that the user names are tried, because all properties run on each.
+std::vector<tried_mutant*> take_known_results(std::vector<tried_mutant>& entries, bool is_named) {
   std::vector<tried_mutant*> untried;
   for (tried_mutant& e : entries) {
-    if (e.m.equivalent) continue;
+    if (e.m.equivalent || (e.m.needs_lacked && !is_named)) continue;
     if (fs::exists(e.path))
       e.result = mutant_result_from_json(read_text(e.path));
     else
@@ -317,7 +318,7 @@ void try_untried(mutants_run& run, const mutants_options& o, const toolchain& to
       write_file(e.path, to_json(try_by_tests(e.m, run.judges->of(e.m), tools, e.path + ".build")));
   };
   const int jobs = o.jobs > 0 ? o.jobs : usable_cores();
-  std::vector<tried_mutant*> untried = take_known_results(run.entries);
+  std::vector<tried_mutant*> untried = take_known_results(run.entries, !o.only.empty());
   fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", run.entries.size(), untried.size());
   // The ids of generated mutants are hashes, so an interrupted run has a sample of every subject.
   if (o.generated)
@@ -343,9 +344,9 @@ void write_json(const mutants_run& run, const mutants_options& o, const mutant_s
     j["kernel"] = e.kernel();
     j["expected"] = expectation(e.m);
     j["outcome"] = e.equivalent()                     ? "equivalent"
+                   : e.outside()                      ? "outside"
                    : !e.result->compile_error.empty() ? "not compiled"
                    : e.killed()                       ? "killed"
-                   : e.outside()                      ? "outside"
                                                       : "survived";
     list.push_back(std::move(j));
   }

@@ -397,14 +397,17 @@ TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
 
 TEST_F(Mutants, MutantOfWhatASmallerOfferLacksMustBeListed) {
   fs::create_directories(folder_ / "lists");
-  const auto tried = [&](const std::string& needing) {
+  const auto tried = [&](const std::string& needing, const std::vector<std::string>& more = {}) {
     write("lists/sigmoid.mutants",
           "lacks\tsigma!=1\t" + needing +
               "\nOF-SIGMA\tkernels/primitives/logistic.hpp\t  const float e = expf(-fabsf(z));\t"
               "  if (sigma == 0.0f) return 0.5f;\\n  const float e = expf(-fabsf(z));\tsigma-zero\n"
               "OF-ALL\tkernels/primitives/logistic.hpp\texpf(-fabsf(z))\texpf(fabsf(z))\twithin-error-bound\n");
-    return run_command({WARPCHECK_COMMAND, "mutants", "sigmoid", "--cases", "20", "--lacks", "listed", "--folder",
-                        (folder_ / "lists").string()});
+    std::vector<std::string> command = {WARPCHECK_COMMAND, "mutants",  "sigmoid",
+                                        "--cases",         "20",       "--lacks",
+                                        "listed",          "--folder", (folder_ / "lists").string()};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_command(command);
   };
   const command_result listed = tried("OF-SIGMA");
   EXPECT_EQ(listed.status, 0) << listed.output;
@@ -413,7 +416,9 @@ TEST_F(Mutants, MutantOfWhatASmallerOfferLacksMustBeListed) {
   const command_result unlisted = tried("");
   EXPECT_EQ(unlisted.status, 1) << unlisted.output;
   EXPECT_NE(unlisted.output.find("OF-SIGMA survived"), std::string::npos) << unlisted.output;
-  const command_result wrong = tried("OF-ALL OF-SIGMA");
+  const command_result named = tried("OF-SIGMA", {"--only", "OF-SIGMA"});
+  EXPECT_EQ(named.status, 0) << named.output;
+  const command_result wrong = tried("OF-ALL OF-SIGMA", {"--only", "OF-ALL"});
   EXPECT_EQ(wrong.status, 1) << wrong.output;
   EXPECT_NE(wrong.output.find("its list says that it needs what is lacked"), std::string::npos) << wrong.output;
 }
