@@ -24,6 +24,10 @@ SIMT_INLINE T shuffled(T v, Shuffle shuffle) {
 
 struct thread_block {
   static void sync(SIMT_SITE) { __syncthreads(site); }
+  // As in CUDA's header, the arrival does nothing and the wait is the whole barrier.
+  struct arrival_token {};
+  static arrival_token barrier_arrive() { return {}; }
+  static void barrier_wait(arrival_token&&, SIMT_SITE) { __syncthreads(site); }
   static unsigned thread_rank() {
     const uint3 t = ::simt::emu::thread_index();
     const dim3 b = ::simt::emu::block_dimensions();
@@ -81,6 +85,10 @@ class thread_block_tile {
   template <class T>
   unsigned match_any(T v, SIMT_SITE) const {
     return (__match_any_sync(mask(), v, site) & mask()) >> first_lane();
+  }
+  template <class T>
+  unsigned match_all(T v, int& all_equal, SIMT_SITE) const {
+    return (__match_all_sync(mask(), v, &all_equal, site) & mask()) >> first_lane();
   }
   static unsigned mask() { return (Size == 32 ? 0xffffffffu : (1u << (Size % 32)) - 1) << first_lane(); }
 
@@ -183,6 +191,10 @@ class coalesced_group {
   template <class T>
   unsigned match_any(T v, SIMT_SITE) const {
     return by_rank(__match_any_sync(mask_, v, site));
+  }
+  template <class T>
+  unsigned match_all(T v, int& all_equal, SIMT_SITE) const {
+    return by_rank(__match_all_sync(mask_, v, &all_equal, site));
   }
 
  private:

@@ -8,7 +8,13 @@
 #include "cublas_v2.h"
 
 using cublasLtHandle_t = simt_cublas_context*;
-enum cublasLtOrder_t { CUBLASLT_ORDER_COL = 0, CUBLASLT_ORDER_ROW = 1 };
+enum cublasLtOrder_t {
+  CUBLASLT_ORDER_COL,
+  CUBLASLT_ORDER_ROW,
+  CUBLASLT_ORDER_COL32,  // this and those below are refused where they are used
+  CUBLASLT_ORDER_COL4_4R2_8C,
+  CUBLASLT_ORDER_COL32_2R_4R4
+};
 enum cublasLtPointerMode_t { CUBLASLT_POINTER_MODE_HOST = 0, CUBLASLT_POINTER_MODE_DEVICE = 1 };
 enum cublasLtEpilogue_t {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
@@ -37,6 +43,12 @@ enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_BIAS_POINTER,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26
 };
+enum cublasLtMatrixTransformDescAttributes_t {
+  CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE,
+  CUBLASLT_MATRIX_TRANSFORM_DESC_POINTER_MODE,
+  CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA,
+  CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB
+};
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_SEARCH_MODE,
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
@@ -58,6 +70,7 @@ struct simt_cublaslt_description {
 };
 using cublasLtMatrixLayout_t = simt_cublaslt_description*;
 using cublasLtMatmulDesc_t = simt_cublaslt_description*;
+using cublasLtMatrixTransformDesc_t = simt_cublaslt_description*;
 using cublasLtMatmulPreference_t = simt_cublaslt_description*;
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
@@ -91,6 +104,12 @@ inline cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description
   (*description)->set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
   return CUBLAS_STATUS_SUCCESS;
 }
+inline cublasStatus_t cublasLtMatrixTransformDescCreate(cublasLtMatrixTransformDesc_t* description,
+                                                        cudaDataType scale) {
+  *description = new simt_cublaslt_description;
+  (*description)->set(CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE, scale);
+  return CUBLAS_STATUS_SUCCESS;
+}
 inline cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
   *preference = new simt_cublaslt_description;
   return CUBLAS_STATUS_SUCCESS;
@@ -108,6 +127,7 @@ inline cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t*
   }
 SIMT_CUBLASLT_DESCRIPTION(MatrixLayout, cublasLtMatrixLayoutAttribute_t)
 SIMT_CUBLASLT_DESCRIPTION(MatmulDesc, cublasLtMatmulDescAttributes_t)
+SIMT_CUBLASLT_DESCRIPTION(MatrixTransformDesc, cublasLtMatrixTransformDescAttributes_t)
 SIMT_CUBLASLT_DESCRIPTION(MatmulPreference, cublasLtMatmulPreferenceAttributes_t)
 #undef SIMT_CUBLASLT_DESCRIPTION
 
@@ -122,6 +142,25 @@ inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtM
 
 namespace simt::import::blas {
 
+inline bool by_rows(const simt_cublaslt_description* layout) {
+  return layout->get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) == CUBLASLT_ORDER_ROW;
+}
+inline void refuse_tiles(const char* function, site where, std::initializer_list<cublasLtMatrixLayout_t> layouts) {
+  for (const cublasLtMatrixLayout_t l : layouts)
+    if (l != nullptr && l->get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) > CUBLASLT_ORDER_ROW)
+      not_modelled("a matrix of tiles in the function", function, where);
+}
+// Returns op(data), transposed again if `flips`. A matrix by rows is the transposed one by columns.
+inline matrix laid_out(const void* data, const simt_cublaslt_description* layout, int64_t of_batch, bool turned,
+                       bool flips) {
+  const auto number = [&](cublasLtMatrixLayoutAttribute_t which) { return layout->get<int64_t>(which); };
+  const auto type = layout->get<cudaDataType>(CUBLASLT_MATRIX_LAYOUT_TYPE);
+  const int64_t before = of_batch * number(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  const int64_t sides[] = {number(CUBLASLT_MATRIX_LAYOUT_ROWS), number(CUBLASLT_MATRIX_LAYOUT_COLS)};
+  return {static_cast<const char*>(data) + before * static_cast<int64_t>(bytes_of(type)), type, sides[turned != flips],
+          sides[turned == flips], number(CUBLASLT_MATRIX_LAYOUT_LD), (turned != by_rows(layout)) != flips};
+}
+
 // Adds the bias to the rows of D and applies the activation, as work of the stream.
 inline void finish(const call& at, cudaStream_t stream, const simt_cublaslt_description& how, char* d,
                    cudaDataType type, const simt_cublaslt_description& layout) {
@@ -129,7 +168,7 @@ inline void finish(const call& at, cudaStream_t stream, const simt_cublaslt_desc
   const auto rows = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_ROWS),
              cols = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_COLS),
              ld = layout.get<int64_t>(CUBLASLT_MATRIX_LAYOUT_LD);
-  const bool by_rows = layout.get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) == CUBLASLT_ORDER_ROW;
+  const bool rowwise = by_rows(&layout);
   const char* const bias =
       (epilogue & CUBLASLT_EPILOGUE_BIAS) == 0 ? nullptr : how.get<const char*>(CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   const auto set_type = how.get<cudaDataType>(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
@@ -137,7 +176,7 @@ inline void finish(const call& at, cudaStream_t stream, const simt_cublaslt_desc
   enqueue({at.function, at.where, on(stream)}, [=] {
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t col = 0; col < cols; ++col) {
-        char* const p = d + (by_rows ? row * ld + col : col * ld + row) * bytes_of(type);
+        char* const p = d + (rowwise ? row * ld + col : col * ld + row) * bytes_of(type);
         double v = scalar(p, type) + (bias == nullptr ? 0 : scalar(bias + row * bytes_of(bias_type), bias_type));
         if ((epilogue & CUBLASLT_EPILOGUE_RELU) != 0) v = v > 0 ? v : 0;
         if ((epilogue & CUBLASLT_EPILOGUE_GELU) != 0)
@@ -161,13 +200,11 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   const auto number = [](cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t which) {
     return static_cast<int>(l->get<int64_t>(which));
   };
-  const auto by_rows = [](cublasLtMatrixLayout_t l) {
-    return l->get<int>(CUBLASLT_MATRIX_LAYOUT_ORDER) == CUBLASLT_ORDER_ROW;
-  };
   if ((epilogue & ~(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_RELU_BIAS | CUBLASLT_EPILOGUE_GELU)) != 0 ||
       (epilogue != CUBLASLT_EPILOGUE_DEFAULT && count > 1) ||
       how->get<int>(CUBLASLT_MATMUL_DESC_POINTER_MODE) > CUBLASLT_POINTER_MODE_DEVICE)
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  blas::refuse_tiles("cublasLtMatmul", handle.where, {layout_a, layout_b, layout_d});
   const auto scale = how->get<cudaDataType>(CUBLASLT_MATMUL_DESC_SCALE_TYPE);
   const float factors[] = {static_cast<float>(blas::scalar(alpha, scale)),
                            static_cast<float>(blas::scalar(beta, scale))};
@@ -175,10 +212,10 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
     return ::simt::import::not_modelled("the function", "cublasLtMatmul with another C than D", handle.where),
            CUBLAS_STATUS_NOT_SUPPORTED;
   // A matrix by rows is the transposed one by columns. If the result is by rows, its transpose is computed.
-  const bool flips = by_rows(layout_d);
+  const bool flips = blas::by_rows(layout_d);
   const auto operation = [&](int which, cublasLtMatrixLayout_t l) {
     const bool transposed = how->get<cublasOperation_t>(which) != CUBLAS_OP_N;
-    return (transposed != by_rows(l)) != flips ? CUBLAS_OP_T : CUBLAS_OP_N;
+    return (transposed != blas::by_rows(l)) != flips ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
   struct operand {
     const void* data;
@@ -205,5 +242,35 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   if (status == CUBLAS_STATUS_SUCCESS && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     blas::finish(blas::at("cublasLtMatmul", handle.where), stream, *how, static_cast<char*>(d), type_of(layout_d),
                  *layout_d);
+  return status;
+}
+
+// Computes C = alpha op(A) + beta op(B); B is read only if beta is non-zero.
+inline cublasStatus_t cublasLtMatrixTransform(simt_cublas_caller handle, cublasLtMatrixTransformDesc_t how,
+                                              const void* alpha, const void* a, cublasLtMatrixLayout_t layout_a,
+                                              const void* beta, const void* b, cublasLtMatrixLayout_t layout_b, void* c,
+                                              cublasLtMatrixLayout_t layout_c, cudaStream_t stream) {
+  namespace blas = ::simt::import::blas;
+  blas::refuse_tiles("cublasLtMatrixTransform", handle.where, {layout_a, layout_b, layout_c});
+  const auto scale = how->get<cudaDataType>(CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE);
+  const bool adds = b != nullptr && beta != nullptr;
+  const blas::factor factor_alpha(alpha, scale), factor_beta(adds ? beta : alpha, scale);
+  const auto turns = [&](int which) { return how->get<cublasOperation_t>(which) != CUBLAS_OP_N; };
+  const bool flips = blas::by_rows(layout_c), turns_a = turns(CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA),
+             turns_b = turns(CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB);
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  cudaStream_t before = nullptr;
+  cublasGetStream(handle, &before);
+  cublasSetStream(handle, stream);
+  for (int i = 0; i < layout_c->get<int>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) && status == CUBLAS_STATUS_SUCCESS; ++i) {
+    const blas::matrix of_a = blas::laid_out(a, layout_a, i, turns_a, flips),
+                       of_b = adds ? blas::laid_out(b, layout_b, i, turns_b, flips) : of_a,
+                       of_c = blas::laid_out(c, layout_c, i, false, flips);
+    status = blas::queue(handle, handle.where, [=] {
+      const blas::call at = blas::at("cublasLtMatrixTransform", handle.where);
+      return blas::add(at, factor_alpha, of_a, adds ? double(factor_beta) : 0, of_b, of_c);
+    });
+  }
+  cublasSetStream(handle, before);
   return status;
 }

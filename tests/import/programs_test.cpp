@@ -175,11 +175,12 @@ INSTANTIATE_TEST_SUITE_P(
         mode{"accepted.cu", "shared-of-its-class"}, mode{"groups.cu", "any-group"}, mode{"groups.cu", "free-functions"},
         mode{"groups.cu", "wide-shuffle"}, mode{"groups.cu", "parts"}, mode{"groups.cu", "scans"},
         mode{"groups.cu", "group-copy"}, mode{"groups.cu", "pipeline-copy"}, mode{"groups.cu", "atomics"},
-        mode{"groups.cu", "updates"}, mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"},
-        mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"}, mode{"ptx.cu", "barrier"}, mode{"ptx.cu", "cp-async"},
-        mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"}, mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"},
-        mode{"libraries.cu", "tf32"}, mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"},
-        mode{"libraries.cu", "pipeline"}, mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
+        mode{"groups.cu", "block-barrier"}, mode{"groups.cu", "one-value"}, mode{"groups.cu", "updates"},
+        mode{"groups.cu", "wide-tiles"}, mode{"ptx.cu", "scalar"}, mode{"ptx.cu", "memory"}, mode{"ptx.cu", "warp"},
+        mode{"ptx.cu", "barrier"}, mode{"ptx.cu", "cp-async"}, mode{"ptx.cu", "bulk"}, mode{"ptx.cu", "mma"},
+        mode{"ptx.cu", "wgmma"}, mode{"libraries.cu", "wmma"}, mode{"libraries.cu", "tf32"},
+        mode{"libraries.cu", "barrier"}, mode{"libraries.cu", "barrier-tx"}, mode{"libraries.cu", "pipeline"},
+        mode{"libraries.cu", "pipeline-of-a-block"}, mode{"pieces.cu", "textures"},
         mode{"pieces.cu", "linear-textures"}, mode{"pieces.cu", "layers"}, mode{"pieces.cu", "surfaces"},
         mode{"pieces.cu", "children"}, mode{"pieces.cu", "captured-graph"}, mode{"pieces.cu", "built-graph"},
         mode{"pieces.cu", "graph-memory"}, mode{"pieces.cu", "launch-by-address"}, mode{"pieces.cu", "sixteen-bits"},
@@ -238,6 +239,14 @@ TEST(Cublas, JudgesItsInputs) {
   const result r = run_program("cublas.cu --schedule fair --no-trace -- unwritten");
   EXPECT_TRUE(
       ended(r, 1, {"uninitialized: cublasSgemm at " + place_of("cublas.cu", "unwritten") + " reads column 0 of A"}));
+}
+
+TEST(Cublas, RefusesMatricesOfTiles) {
+  const result r = run_program("cublas.cu -D TILES --schedule fair --no-trace -- all");
+  EXPECT_TRUE(ended(r, 2,
+                    {"unsupported: " + place_of("cublas.cu", "tiles") +
+                     ": a matrix of tiles in the function "
+                     "'cublasLtMatrixTransform'"}));
 }
 
 TEST(Pieces, AreJudgedLikeKernels) {
@@ -362,9 +371,11 @@ TEST(RunEmulated, TakesAProgramOfSeveralSources) {
   EXPECT_EQ(r.status, 0) << r.output;
 }
 
-TEST(Groups, CopiesOfAPipelineAreSeenByOthersAfterABarrierAlone) {
-  const result r = run_program("groups.cu -D NO_BARRIER --schedule fair -- pipeline-copy");
-  EXPECT_TRUE(says(r, {"groups.cu: race under", place_of("groups.cu", "no-barrier")}));
+TEST(Groups, NeedTheirBarriers) {
+  for (const auto& [name, line] : {std::pair{"pipeline-copy", "no-barrier"}, {"block-barrier", "no-wait"}}) {
+    const result r = run_program(std::string("groups.cu -D NO_BARRIER --schedule fair -- ") + name);
+    EXPECT_TRUE(says(r, {"groups.cu: race under", place_of("groups.cu", line)}));
+  }
 }
 
 struct slip {

@@ -88,6 +88,61 @@ void epilogue() {
     }
 }
 
+// C = 2 op(A) - op(B), each matrix by columns or by rows, in two types.
+void transforms() {
+  const std::vector<float> x = small<float>(2 * (m + n) * (m + n), 3);
+  const std::vector<int8_t> y = small<int8_t>(2 * (m + n) * (m + n), 5);
+  for (int kind = 0; kind < 32; ++kind) {
+    const bool ta = kind & 1, tb = kind & 2;
+    const cublasLtOrder_t orders[] = {cublasLtOrder_t(kind >> 2 & 1), cublasLtOrder_t(kind >> 3 & 1),
+                                      cublasLtOrder_t(kind >> 4)};
+    on_device<float> a(x), c(std::vector<float>(x.size(), 99));
+    on_device<int8_t> b(y);
+    cublasLtHandle_t lt;
+    cublasLtMatrixTransformDesc_t how;
+    cublasLtMatrixLayout_t of[3];
+    const cublasOperation_t ops[] = {ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb ? CUBLAS_OP_T : CUBLAS_OP_N};
+    const int ld = m + n, batches = 2;
+    const int64_t stride = ld * ld;
+    cublasLtCreate(&lt);
+    cublasLtMatrixTransformDescCreate(&how, CUDA_R_32F);
+    cublasLtMatrixTransformDescSetAttribute(how, CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA, &ops[0], sizeof ops[0]);
+    cublasLtMatrixTransformDescSetAttribute(how, CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB, &ops[1], sizeof ops[1]);
+    for (int i = 0; i < 3; ++i) {
+      const bool turned = i == 0 ? ta : i == 1 && tb;
+      cublasLtMatrixLayoutCreate(&of[i], i == 1 ? CUDA_R_8I : CUDA_R_32F, turned ? n : m, turned ? m : n, ld);
+      cublasLtMatrixLayoutSetAttribute(of[i], CUBLASLT_MATRIX_LAYOUT_ORDER, &orders[i], sizeof orders[i]);
+      cublasLtMatrixLayoutSetAttribute(of[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batches, sizeof batches);
+      cublasLtMatrixLayoutSetAttribute(of[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride);
+    }
+    const float two = 2, minus = -1;
+    check(cublasLtMatrixTransform(lt, how, &two, a.p, of[0], &minus, b.p, of[1], c.p, of[2], nullptr) ==
+              CUBLAS_STATUS_SUCCESS,
+          "a transformation");
+    const auto place = [&](int i, bool turned, int row, int col) {
+      if (turned) std::swap(row, col);
+      return orders[i] == CUBLASLT_ORDER_ROW ? row * ld + col : col * ld + row;
+    };
+    const std::vector<float> found = c.values();
+    for (int batch = 0; batch < batches; ++batch)
+      for (int row = 0; row < m; ++row)
+        for (int col = 0; col < n; ++col)
+          check(found[batch * stride + place(2, false, row, col)] ==
+                    2 * x[batch * stride + place(0, ta, row, col)] - y[batch * stride + place(1, tb, row, col)],
+                "a transformation");
+    if (kind == 31) {
+#ifdef TILES
+      const cublasLtOrder_t tiles = CUBLASLT_ORDER_COL32;
+      cublasLtMatrixLayoutSetAttribute(of[2], CUBLASLT_MATRIX_LAYOUT_ORDER, &tiles, sizeof tiles);
+#endif
+      cublasLtMatrixTransform(lt, how, &two, a.p, of[0], nullptr, nullptr, nullptr, c.p, of[2], nullptr);  // tiles
+    }
+    for (cublasLtMatrixLayout_t l : of) cublasLtMatrixLayoutDestroy(l);
+    cublasLtMatrixTransformDescDestroy(how);
+    cublasLtDestroy(lt);
+  }
+}
+
 // C = alpha op(A) op(B) + beta C, both transposed or not, with padded columns.
 template <class T, class Gemm>
 void product(const char* name, const Gemm& gemm) {
@@ -219,6 +274,7 @@ int main(int count, char** words) {
     return by_layouts(ta, tb, alpha, a, lda, b, ldb, beta, c, ldc, CUBLASLT_EPILOGUE_DEFAULT, nullptr);
   });
   epilogue();
+  transforms();
   vectors<float>(handle);
   vectors<double>(handle);
   others(handle);

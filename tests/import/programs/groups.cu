@@ -122,6 +122,28 @@ __global__ void updates(int* y) {
   y[rank] = is_right && is_last_right;
 }
 
+// A block's barrier in two parts.
+__global__ void block_barrier(int* y) {
+  __shared__ int s[64];
+  const auto block = cg::this_thread_block();
+  s[threadIdx.x] = threadIdx.x;
+  auto arrived = block.barrier_arrive();
+#ifndef NO_BARRIER
+  block.barrier_wait(static_cast<decltype(arrived)&&>(arrived));
+#endif
+  y[threadIdx.x] = s[63 - threadIdx.x];  // no-wait
+}
+
+// Whether all lanes of a group have the same value.
+__global__ void one_value(int* y) {
+  const auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  const auto odd = cg::binary_partition(tile, threadIdx.x % 2 == 1);
+  int same = -1, different = -1, of_odd = -1;
+  const unsigned all = tile.match_all(7, same), none = tile.match_all(threadIdx.x, different);
+  const unsigned half = odd.match_all(threadIdx.x % 2, of_odd);
+  if (all == 0xffff && same == 1 && none == 0 && different == 0 && half == 0xff && of_odd == 1) atomicAdd(y, 1);
+}
+
 // A counter and a message, with the orders that C++ gives them.
 __global__ void atomics(int* y) {
   cuda::atomic_ref<int, cuda::thread_scope_device> count(y[0]), flag(y[1]);
@@ -150,6 +172,8 @@ int main(int argc, char** argv) {
                {"pipeline-copy", pipeline_copy, 0, 64},
                {"atomics", atomics, 2, 42},
                {"updates", updates, 40, 1},
+               {"block-barrier", block_barrier, 0, 63},
+               {"one-value", one_value, 0, 64},
                {"wide-tiles", wide_tiles, 0, 2022}};
   for (const auto& mode : modes) {
     if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
