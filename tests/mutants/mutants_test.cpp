@@ -385,7 +385,7 @@ TEST_F(Mutants, MutantThatNobodyCanSeeSurvivesAndFailsTheRun) {
   fs::create_directories(folder_ / "lists");
   // Of the kernel that compiles soonest.
   write("lists/sigmoid.mutants",
-        "HARMLESS\tkernels/sigmoid/sigmoid.cu\tSigmoid: see the contract\tSigmoid: the contract\tempty\n"
+        "HARMLESS\tkernels/sigmoid/sigmoid.cu\tif (tile.cols <= 0)\tif (tile.cols < 1)\tempty\n"
         "BROKEN\tkernels/sigmoid/sigmoid.cu\t// Sigmoid: see\t#error planted\\n// Sigmoid: see\tempty\n");
   const command_result tried =
       run_command({WARPCHECK_COMMAND, "mutants", "sigmoid", "--cases", "1", "--folder", (folder_ / "lists").string()});
