@@ -21,13 +21,14 @@ typedef struct warpcheck_turn {
   size_t struct_size; /* sizeof(warpcheck_turn) */
   const warpcheck_step* steps;
   int32_t num_steps;
-  double* us;     /* out: the time of the device between each mark and the next one */
-  double host_us; /* out: between the first mark and the last one, by the clock of this process */
+  int32_t head_start; /* of the host: so many times 20 ms of other work of the device before the first mark */
+  double* us;         /* out: the time of the device between each mark and the next one */
+  double host_us;     /* out: between the first mark and the last one, by the clock of this process */
+  int32_t was_late;   /* out: that other work was over before the host had sent all steps */
   char message[256];
 } warpcheck_turn;
 
-/* Makes the steps in order. The device has about 20 ms of other work before the first mark, so that it need not wait
- * for the host. If it fails, the message ends with a zero. Exporting this is optional. */
+/* Makes the steps in order. If it fails, the message ends with a zero. Exporting this is optional. */
 warpcheck_status warpcheck_candidate_turn(warpcheck_turn* turn);
 typedef warpcheck_status (*warpcheck_candidate_turn_fn)(warpcheck_turn* turn);
 

@@ -121,9 +121,8 @@ std::vector<double> time_each(cudaStream_t stream, int repeats, const std::funct
 namespace {
 
 // About 20 ms, in which the host enqueues the calls of a turn, because the host needs longer for a call than the device
-// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower. A host
-// that needs longer, for it is busy or the calls allocate memory, gets four times as long, and perhaps once more.
-constexpr long long k_head_start_cycles = 40'000'000, k_most_cycles = 16 * k_head_start_cycles;
+// for a small array. torch_rows.py waits equally long: after a shorter pause the memory is up to 1 % slower.
+constexpr long long k_head_start_cycles = 40'000'000;
 
 float elapsed_us(cudaEvent_t from, cudaEvent_t to) {
   float ms = 0;
@@ -142,15 +141,14 @@ class event_clock : public turn_clock {
   }
   void begin() override { marks_ = 0; }
   void mark() override {
-    if (marks_ == 0) wait<<<waiting_blocks(), k_waiting_threads, 0, stream_>>>(head_start_cycles_);
+    if (marks_ == 0) wait<<<waiting_blocks(), k_waiting_threads, 0, stream_>>>(head_start() * k_head_start_cycles);
     check(cudaEventRecord(events_[marks_++], stream_), "cudaEventRecord");
   }
   std::vector<double> finish(double* host_us) override {
     using clock = std::chrono::steady_clock;
     const bool is_over = cudaEventQuery(events_[0]) == cudaSuccess;
     if (!is_over) cudaGetLastError();  // that it is not over
-    was_late_ = is_over && head_start_cycles_ < k_most_cycles;
-    if (was_late_) head_start_cycles_ *= 4;
+    note_host(is_over);
     check(cudaEventSynchronize(events_[0]), "head start");
     const auto begin = clock::now();
     check(cudaDeviceSynchronize(), "timed executions");  // of other streams, too
@@ -159,14 +157,11 @@ class event_clock : public turn_clock {
     for (size_t i = 1; i < marks_; ++i) us.push_back(elapsed_us(events_[i - 1], events_[i]));
     return us;
   }
-  bool was_late() const override { return was_late_; }
 
  private:
   cudaStream_t stream_;
   std::vector<cudaEvent_t> events_;
   size_t marks_ = 0;
-  long long head_start_cycles_ = k_head_start_cycles;
-  bool was_late_ = false;
 };
 
 // Returns the times of a turn's timed executions: not of the first ones, after which no cache line of another callee is

@@ -13,8 +13,7 @@ std::unique_ptr<recorded_turn> recorded_turn::of(const std::string& library, con
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
   void* const make = loaded ? dlsym(loaded, "warpcheck_candidate_turn") : nullptr;
   if (!make) return nullptr;
-  return std::unique_ptr<recorded_turn>(
-      new recorded_turn(reinterpret_cast<warpcheck_candidate_turn_fn>(make), op, api));
+  return std::make_unique<recorded_turn>(reinterpret_cast<warpcheck_candidate_turn_fn>(make), op, api);
 }
 
 recorded_turn::recorded_turn(warpcheck_candidate_turn_fn make, const engine::listed_operator& op,
@@ -70,10 +69,12 @@ std::vector<double> recorded_turn::finish(double* host_us) {
   is_recording_ = false;
   const auto is_mark = [](const warpcheck_step& s) { return s.call == nullptr && s.to == nullptr; };
   std::vector<double> us(static_cast<size_t>(std::count_if(steps_.begin(), steps_.end(), is_mark)));
-  warpcheck_turn turn = {sizeof turn, steps_.data(), static_cast<int32_t>(steps_.size()), us.data(), 0, ""};
+  warpcheck_turn turn = {sizeof turn, steps_.data(), static_cast<int32_t>(steps_.size()), head_start(), us.data(), 0, 0,
+                         ""};
   if (make_(&turn) != WARPCHECK_OK) throw std::runtime_error(turn.message);
   us.pop_back();
   *host_us = turn.host_us;
+  note_host(turn.was_late);
   return us;
 }
 

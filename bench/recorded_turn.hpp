@@ -18,6 +18,8 @@ class recorded_turn : public turn_clock {
   static std::unique_ptr<recorded_turn> of(const std::string& library, const engine::listed_operator& op,
                                            const warpcheck_device_api& api);
 
+  recorded_turn(warpcheck_candidate_turn_fn make, const engine::listed_operator& op, const warpcheck_device_api& api);
+
   // The operator, whose calls in a turn are recorded.
   const engine::listed_operator& op() const { return recording_; }
   // Timing for the calls: their memory is the host's, everything else the GPU's. This object outlives the result.
@@ -28,7 +30,6 @@ class recorded_turn : public turn_clock {
   std::vector<double> finish(double* host_us) override;
 
  private:
-  recorded_turn(warpcheck_candidate_turn_fn make, const engine::listed_operator& op, const warpcheck_device_api& api);
   warpcheck_status run(warpcheck_call& call);
   // Writes at once, or in a turn.
   void write(const warpcheck_step& step, const device_timing& at_once);

@@ -16,7 +16,21 @@ class turn_clock {
   // the time of all by the host's.
   virtual std::vector<double> finish(double* host_us) = 0;
   // Returns whether the device may have waited for the host within the last turn, which the next one avoids.
-  virtual bool was_late() const { return false; }
+  bool was_late() const { return was_late_; }
+
+ protected:
+  // How many times longer than usual the device works before the first mark, while the host sends the calls. A host
+  // that needs longer, for it is busy or the calls allocate memory, gets four times as long, and perhaps once more.
+  int head_start() const { return head_start_; }
+  void note_host(bool is_late) {
+    constexpr int k_longest = 16;
+    was_late_ = is_late && head_start_ < k_longest;
+    if (was_late_) head_start_ *= 4;
+  }
+
+ private:
+  int head_start_ = 1;
+  bool was_late_ = false;
 };
 
 // A turn and its times in us.

@@ -415,7 +415,7 @@ class Server:
 
     def perform(self, request, mirrors):
         if "steps" in request:
-            return self.turn(request["steps"], mirrors)
+            return self.turn(request["steps"], request["head_start"], mirrors)
         status, message = self.call(request, mirrors)
         return {"status": status, "message": message}
 
@@ -464,10 +464,10 @@ class Server:
             return lambda: self.function(*positional, **named)
         return lambda: self.call_with_reserve(call["reserve"], positional, named)
 
-    def turn(self, steps, mirrors):
+    def turn(self, steps, head_start, mirrors):
         """Makes the steps of abi/candidate_turn.h: calls, writes, and marks (neither), between which time is taken. Two
         lines say when the timed calls begin and end, for another clock."""
-        clock = GpuClock(self.gpu) if self.device == CUDA else HostClock()
+        clock = GpuClock(self.gpu, head_start) if self.device == CUDA else HostClock()
         memory = self.gpu or HostMemory()
         try:
             made = [self.prepared(s["call"], mirrors) if s.get("call") else None for s in steps]
@@ -482,11 +482,11 @@ class Server:
                         memory.fill(to, step["byte"], count)
                 elif "call" not in step:
                     clock.mark()
-            clock.begin()
+            is_late = clock.begin()
             self.say("begun")
             clock.end()
             self.say("ended")
-            return {"status": OK, "message": "", "us": clock.times()}
+            return {"status": OK, "message": "", "us": clock.times(), "late": is_late}
         except CudaError:
             raise
         except Exception as e:

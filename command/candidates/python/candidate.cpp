@@ -108,7 +108,7 @@ nlohmann::json to_json(const settings& s, const warpcheck_step& step) {
 }
 
 warpcheck_status run_turn(const settings& s, warpcheck_turn& turn) {
-  nlohmann::json request = {{"steps", nlohmann::json::array()}};
+  nlohmann::json request = {{"steps", nlohmann::json::array()}, {"head_start", turn.head_start}};
   for (int32_t i = 0; i < turn.num_steps; ++i) request["steps"].push_back(to_json(s, turn.steps[i]));
   const timed_answer reply = ask_for_turn(s, shared_memory::own().descriptor(), request.dump());
   turn.host_us = reply.us;
@@ -124,6 +124,7 @@ warpcheck_status run_turn(const settings& s, warpcheck_turn& turn) {
     throw std::runtime_error(
         fmt::format("the function's process forged its times: {} calls have {} times", marks - 1, us.size()));
   std::copy(us.begin(), us.end(), turn.us);
+  turn.was_late = j.at("late").get<bool>();
   return status;
 }
 

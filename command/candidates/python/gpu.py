@@ -99,8 +99,8 @@ class GpuClock:
     """Marks in the default stream, in which PyTorch, CuPy and Triton work. Before the first one the device waits while
     the host sends all calls."""
 
-    def __init__(self, gpu):
-        self.gpu, self.events = gpu, []
+    def __init__(self, gpu, head_start):
+        self.gpu, self.head_start_ns, self.events = gpu, head_start * HEAD_START_NS, []
         self.module, self.wait = ctypes.c_void_p(), ctypes.c_void_p()
         gpu.ask("cuModuleLoadData", ctypes.byref(self.module), ctypes.c_char_p(WAIT))
         gpu.ask("cuModuleGetFunction", ctypes.byref(self.wait), self.module, ctypes.c_char_p(b"wait"))
@@ -111,7 +111,7 @@ class GpuClock:
     def mark(self):
         self.gpu.enter()
         if not self.events:
-            most = ctypes.c_uint64(HEAD_START_NS)
+            most = ctypes.c_uint64(self.head_start_ns)
             parameters = (ctypes.c_void_p * 1)(ctypes.addressof(most))
             threads = self.gpu.attribute(MULTIPROCESSORS) * self.gpu.attribute(THREADS_OF_MULTIPROCESSOR)
             grid = [ctypes.c_uint(n) for n in (threads // WAITING_THREADS, 1, 1, WAITING_THREADS, 1, 1)]
@@ -122,7 +122,10 @@ class GpuClock:
         self.events.append(event)
 
     def begin(self):
+        """True if the device did not wait long enough."""
+        is_late = self.gpu.driver.cuEventQuery(self.events[0]) == 0
         self.gpu.ask("cuEventSynchronize", self.events[0])
+        return is_late
 
     def end(self):
         self.gpu.wait()
@@ -148,7 +151,7 @@ class HostClock:
         self.marks.append(time.perf_counter_ns())
 
     def begin(self):
-        pass
+        return False
 
     def end(self):
         pass
