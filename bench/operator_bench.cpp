@@ -119,13 +119,15 @@ struct row_runs {
       if (peers[i].name == k_ours) most = std::max(most, turns_of_peers[i]->hidden().usual_us());
     return most;
   }
-  // Returns why the first callee that seems to hide work does, or "". `times` has one entry for each of `all`.
-  std::string seems_to_hide(const program& p, const std::vector<std::vector<double>>& times) const {
-    const double usual = usually_hidden_us(p);
-    std::string problem = subject.hidden().problem(median(times[0]), usual);
-    for (size_t i = 0, first = times.size() - peers.size(); i < peers.size() && problem.empty(); ++i)
-      problem = turns_of_peers[i]->hidden().problem(median(times[first + i]), usual);
-    return problem;
+  // Returns whether a callee seems to hide work. `times` has one entry for each of `all`.
+  bool seems_to_hide(const program& p, const std::vector<std::vector<double>>& times) const {
+    const auto hides = [usual = usually_hidden_us(p)](const judged_turns& of, const std::vector<double>& us) {
+      return !of.hidden().problem(median(us), usual).empty();
+    };
+    bool seems = hides(subject, times[0]);
+    for (size_t i = 0, first = times.size() - peers.size(); i < peers.size() && !seems; ++i)
+      seems = hides(*turns_of_peers[i], times[first + i]);
+    return seems;
   }
 
   std::function<void()> reset;
@@ -173,9 +175,9 @@ measurement measure(program& p, const bench_row& row) {
   if (!p.counting.empty()) result.counts = counts_of(p, row);
   calls.on(p.device()).verify(*p.subject);
   const row_runs runs(p, row, calls, moved);
-  const std::vector<std::vector<double>> all = turns_of_calm_host(
-      [&] { return p.device().timing.in_turn(runs.all); },
-      [&](const std::vector<std::vector<double>>& times) { return !runs.seems_to_hide(p, times).empty(); });
+  const std::vector<std::vector<double>> all =
+      turns_of_calm_host([&] { return p.device().timing.in_turn(runs.all); },
+                         [&](const std::vector<std::vector<double>>& times) { return runs.seems_to_hide(p, times); });
 
   result.times = all[0];
   result.us = median(all[0]);
