@@ -74,7 +74,12 @@ namespace {
 const std::vector<golden_file>& answers_of(const std::string& op, std::vector<golden_file> (*known_answers)()) {
   static std::map<std::string, std::vector<golden_file>> of_operator;
   std::vector<golden_file>& answers = of_operator[op];
-  if (answers.empty()) answers = known_answers();
+  if (!answers.empty()) return answers;
+  answers = known_answers();
+  for (golden_file& f : answers) {
+    f.the_case = replay_case(f);  // with the listed inputs, once
+    f.inputs.clear();
+  }
   return answers;
 }
 
@@ -83,7 +88,7 @@ const std::vector<golden_file>& answers_of(const std::string& op, std::vector<go
 bool is_known_answer(const engine::trial_case& c, std::vector<golden_file> (*known_answers)()) {
   const std::vector<golden_file>& answers = answers_of(c.op, known_answers);
   return std::any_of(answers.begin(), answers.end(),
-                     [&](const golden_file& f) { return replay_case(f).tensors == c.tensors; });
+                     [&](const golden_file& f) { return f.the_case.tensors == c.tensors; });
 }
 
 engine::property golden_property(std::string op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
