@@ -196,10 +196,6 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   namespace blas = ::simt::import::blas;
   const auto count = layout_d->get<int>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   const auto epilogue = how->get<cublasLtEpilogue_t>(CUBLASLT_MATMUL_DESC_EPILOGUE);
-  const auto type_of = [](cublasLtMatrixLayout_t l) { return l->get<cudaDataType>(CUBLASLT_MATRIX_LAYOUT_TYPE); };
-  const auto number = [](cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t which) {
-    return static_cast<int>(l->get<int64_t>(which));
-  };
   if ((epilogue & ~(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_RELU_BIAS | CUBLASLT_EPILOGUE_GELU)) != 0 ||
       (epilogue != CUBLASLT_EPILOGUE_DEFAULT && count > 1) ||
       how->get<int>(CUBLASLT_MATMUL_DESC_POINTER_MODE) > CUBLASLT_POINTER_MODE_DEVICE)
@@ -211,23 +207,15 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   if (c != d && factors[1] != 0)
     return ::simt::import::not_modelled("the function", "cublasLtMatmul with another C than D", handle.where),
            CUBLAS_STATUS_NOT_SUPPORTED;
-  // A matrix by rows is the transposed one by columns. If the result is by rows, its transpose is computed.
+  // If the result is by rows, its transpose is computed.
   const bool flips = blas::by_rows(layout_d);
-  const auto operation = [&](int which, cublasLtMatrixLayout_t l) {
-    const bool transposed = how->get<cublasOperation_t>(which) != CUBLAS_OP_N;
-    return (transposed != blas::by_rows(l)) != flips ? CUBLAS_OP_T : CUBLAS_OP_N;
-  };
-  struct operand {
-    const void* data;
-    cublasLtMatrixLayout_t layout;
-    cublasOperation_t op;
-  } left = {a, layout_a, operation(CUBLASLT_MATMUL_DESC_TRANSA, layout_a)},
-    right = {b, layout_b, operation(CUBLASLT_MATMUL_DESC_TRANSB, layout_b)};
-  const bool a_turned = how->get<cublasOperation_t>(CUBLASLT_MATMUL_DESC_TRANSA) != CUBLAS_OP_N;
-  const int k = number(layout_a, a_turned ? CUBLASLT_MATRIX_LAYOUT_ROWS : CUBLASLT_MATRIX_LAYOUT_COLS);
-  int m = number(layout_d, CUBLASLT_MATRIX_LAYOUT_ROWS), n = number(layout_d, CUBLASLT_MATRIX_LAYOUT_COLS);
-  if (flips) std::swap(left, right), std::swap(m, n);
-  const auto ld = [&](cublasLtMatrixLayout_t l) { return number(l, CUBLASLT_MATRIX_LAYOUT_LD); };
+  const auto turns = [&](int which) { return how->get<cublasOperation_t>(which) != CUBLAS_OP_N; };
+  blas::matrix left = blas::laid_out(a, layout_a, 0, turns(CUBLASLT_MATMUL_DESC_TRANSA), flips),
+               right = blas::laid_out(b, layout_b, 0, turns(CUBLASLT_MATMUL_DESC_TRANSB), flips);
+  const blas::matrix product = blas::laid_out(d, layout_d, 0, false, flips);
+  if (flips) std::swap(left, right), std::swap(layout_a, layout_b);
+  const auto op = [](const blas::matrix& x) { return x.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const auto ld = [](const blas::matrix& x) { return static_cast<int>(x.pitch); };
   const auto stride = [](cublasLtMatrixLayout_t l) {
     return l->get<long long>(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   };
@@ -235,12 +223,13 @@ inline cublasStatus_t cublasLtMatmul(simt_cublas_caller handle, cublasLtMatmulDe
   cublasGetStream(handle, &before);
   cublasSetStream(handle, stream);
   const cublasStatus_t status = cublasGemmStridedBatchedEx(
-      handle, left.op, right.op, m, n, k, &factors[0], left.data, type_of(left.layout), ld(left.layout),
-      stride(left.layout), right.data, type_of(right.layout), ld(right.layout), stride(right.layout), &factors[1], d,
-      type_of(layout_d), ld(layout_d), stride(layout_d), count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      handle, op(left), op(right), static_cast<int>(product.rows), static_cast<int>(product.cols),
+      static_cast<int>(left.cols), &factors[0], left.data, left.type, ld(left), stride(layout_a), right.data,
+      right.type, ld(right), stride(layout_b), &factors[1], d, product.type, ld(product), stride(layout_d), count,
+      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   cublasSetStream(handle, before);
   if (status == CUBLAS_STATUS_SUCCESS && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
-    blas::finish(blas::at("cublasLtMatmul", handle.where), stream, *how, static_cast<char*>(d), type_of(layout_d),
+    blas::finish(blas::at("cublasLtMatmul", handle.where), stream, *how, static_cast<char*>(d), product.type,
                  *layout_d);
   return status;
 }
