@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -50,7 +49,6 @@ struct settings {
   int64_t time = 100, rows = 64, hidden = 64, steps = 2000;
   uint64_t seed = 1;
   double rate = 0.003;
-  std::string curve;
 };
 
 // Input 0 is a number, input 1 its mark; one is in each half of the sequence.
@@ -278,15 +276,6 @@ int run(const settings& s, const std::string& device) {
     if (step % std::max<int64_t>(1, s.steps / 20) == 0)
       std::printf("step %6lld  loss %.6f\n", static_cast<long long>(step), losses.back());
   }
-  if (!s.curve.empty()) {
-    std::ofstream curve(s.curve);
-    curve << "step,loss\n";
-    for (size_t i = 0; i < losses.size(); ++i) curve << i << "," << losses[i] << "\n";
-    if (!curve) {
-      std::fprintf(stderr, "echo: --curve: %s cannot be written\n", s.curve.c_str());
-      return 3;
-    }
-  }
   const size_t tenth = std::max<size_t>(1, losses.size() / 10);
   const double first = std::accumulate(losses.begin(), losses.begin() + static_cast<ptrdiff_t>(tenth), 0.0) / tenth;
   const double last = std::accumulate(losses.end() - static_cast<ptrdiff_t>(tenth), losses.end(), 0.0) / tenth;
@@ -311,10 +300,8 @@ int main(int argc, char** argv) {
   app.add_option("--steps", s.steps, "batches")->check(CLI::Range(1, 10000000))->capture_default_str();
   app.add_option("--rate", s.rate, "of Adam")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seed", s.seed, "of parameters and sequences")->capture_default_str();
-  app.add_option("--curve", s.curve, "file for the loss of every step, which plot.py draws");
   app.footer(
-      "Exit codes: 0 the loss fell to less than half and gradients agree, 1 not so, 2 usage, 3 the device or a "
-      "file is missing.");
+      "Exit codes: 0 the loss fell to less than half and gradients agree, 1 not so, 2 usage, 3 the device is missing.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
