@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "golden/answers.hpp"
 #include "golden/decimal.hpp"
 #include "properties/engine/error.hpp"
@@ -61,10 +64,15 @@ void require_input(const golden_file& f, const std::vector<std::vector<double>>&
 }  // namespace
 
 void row_answers::list_input(golden_file& f, const std::vector<std::vector<double>>& rows) {
+  engine::tensor_spec& x = *f.the_case.find("x");
   listed_input listed{"x", {}};
   for (const std::vector<double>& row : rows)
-    for (const double v : row) listed.bits.push_back(engine::encode(f.the_case.at("x").type, v));
-  f.inputs.push_back(std::move(listed));
+    for (const double v : row) listed.bits.push_back(engine::encode(x.type, v));
+  const uint64_t first = listed.bits.empty() ? 0 : listed.bits.front();
+  if (std::isfinite(engine::decode(x.type, first)) && std::ranges::count(listed.bits, first) == std::ssize(listed.bits))
+    x.fill = engine::make_recipe("constant", {engine::decode(x.type, first)});
+  else
+    f.inputs.push_back(std::move(listed));
   require_input(f, rows);
 }
 

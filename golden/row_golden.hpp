@@ -40,7 +40,7 @@ class row_answers {
  public:
   row_answers(std::string op, std::string generator) : op_(std::move(op)), generator_(std::move(generator)) {}
 
-  // Values are listed in the file. `rows` are of one length, exact in the type.
+  // Values are listed in the file, unless all are equal. `rows` are of one length, exact in the type.
   void add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
            std::vector<answer> answers, const row_layout& l = {}, knobs k = {});
   // Values are made by a recipe, which must make `rows`.
