@@ -49,21 +49,23 @@ std::vector<std::string> disagreements_with(const golden_file& f, const output_m
   constexpr int k_reference_digits = 20;
   std::vector<std::string> found;
   for (const expected_output& o : f.outputs) {
-    const dtype type = f.the_case.at(o.tensor).type;
+    const engine::tensor_spec& s = f.the_case.at(o.tensor);
     for (size_t k = 0; k < o.values.size(); ++k) {
       const auto i = static_cast<int64_t>(k);
+      const std::string place = s.shape.size() == 2 ? fmt::format("{}[{},{}]", o.tensor, i / s.cols(), i % s.cols())
+                                                    : fmt::format("{}[{}]", o.tensor, i);
       const std::string& exact = o.values[k];
       const std::string text = model.text(o.tensor, i);
-      if (is_float(type) ? !agrees(exact, f.digits, text, k_reference_digits) : exact != text) {
-        found.push_back(fmt::format("{}[{}]: the file has {}, the reference {}", o.tensor, i, exact, text));
+      if (is_float(s.type) ? !agrees(exact, f.digits, text, k_reference_digits) : exact != text) {
+        found.push_back(fmt::format("{}: the file has {}, the reference {}", place, exact, text));
         continue;
       }
-      if (!is_float(type)) continue;
+      if (!is_float(s.type)) continue;
       // The nearest value of the output's type is what a perfect kernel returns: it must pass.
-      const double nearest = engine::decode(type, engine::encode(type, nearest_double(exact)));
+      const double nearest = engine::decode(s.type, engine::encode(s.type, nearest_double(exact)));
       if (!model.judge(o.tensor, i, nearest).accepted)
-        found.push_back(fmt::format("{}[{}]: the reference rejects {:a}, the nearest {} of {}", o.tensor, i, nearest,
-                                    warpcheck::name_of(type), exact));
+        found.push_back(fmt::format("{}: the reference rejects {:a}, the nearest {} of {}", place, nearest,
+                                    warpcheck::name_of(s.type), exact));
     }
   }
   return found;

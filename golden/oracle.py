@@ -1,10 +1,16 @@
-"""What the oracle scripts share: draws, the format of golden files (golden/format.hpp), the command line.
+#!/usr/bin/env python3
+"""Writes the golden files of an operator whose truth comes from other programs, by golden/OP/OP_oracle.py.
 
-An operator's script gives `main` its golden files as calls of `golden_text`. Needed: mpmath and SciPy of these
-versions, `pip install mpmath==1.4.1 scipy==1.17.1`, so that the same bytes come out everywhere.
+  pip install mpmath==1.4.1 scipy==1.17.1         of these versions, so that the same bytes come out everywhere
+  golden/oracle.py OP golden                      writes golden/OP/*.golden
+  golden/oracle.py OP golden --check              compares; exit code 1 if a file differs
+  warpcheck golden regenerate OP                  then takes the new hashes into SHA256SUMS, if the reference agrees
+
+The module of an operator makes its files by calls of `golden_text`; golden/format.hpp describes their format.
 """
 
 import argparse
+import importlib
 import math
 import pathlib
 import struct
@@ -212,12 +218,17 @@ def log_sum_files(op, formula, by_mpmath, by_scipy, result):
             [(matrix_tensor("x", dtype, rows), [x for row in rows for x in row])], [(result(dtype, rows), y)])
 
 
-def main(op, description, files):
-    """files(): (file name, text) of every golden file of the operator, whose names begin with their oracle's."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main():
+    """Takes `golden_files` of the operator's module: (file name, text) of every file, whose names begin with their
+    oracle's."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operator")
     parser.add_argument("folder", type=pathlib.Path, help="the golden folder")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     arguments = parser.parse_args()
+    op = arguments.operator
+    sys.path.append(str(pathlib.Path(__file__).parent / op))
+    files = importlib.import_module(f"{op}_oracle").golden_files
     if PROBLEM:
         print(f"{'WARPCHECK_SKIP: ' if arguments.check else ''}{PROBLEM}", file=sys.stderr)
         return 3
@@ -239,3 +250,9 @@ def main(op, description, files):
             print(f"{path}: this script does not make it")
     print(f"{len(made)} files, {different} differ" if arguments.check else f"{len(made)} files written")
     return 1 if different else 0
+
+
+if __name__ == "__main__":
+    import oracle  # the instance that the operators' modules import, too
+
+    sys.exit(oracle.main())

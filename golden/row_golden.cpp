@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "golden/answers.hpp"
-#include "golden/decimal.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/rows/row_properties.hpp"
 
@@ -113,33 +112,24 @@ row_model index_model(int64_t expected) {
 std::vector<std::string> row_disagreements(const golden_file& f, const row_models& models) {
   const engine::trial_case c = replay_case(f);
   const host_tensor x = engine::materialize(c.at("x"));
-  std::vector<std::string> found;
-  constexpr int reference_digits = 20;
-  for (int64_t r = 0; r < x.spec.rows(); ++r) {
-    const std::vector<double> values = x.row(r);
-    for (const row_model& model : models(c, values)) {
-      const expected_output* golden = f.output(model.tensor);
-      if (!golden) continue;
-      const dtype type = c.at(model.tensor).type;
-      for (int64_t i = 0; i < model.size; ++i) {
-        const std::string& exact = golden->values[static_cast<size_t>(r * model.size + i)];
-        const std::string place =
-            model.size == 1 ? fmt::format("{}[{}]", model.tensor, r) : fmt::format("{}[{},{}]", model.tensor, r, i);
-        const std::string text = model.text(i);
-        if (is_float(type) ? !agrees(exact, f.digits, text, reference_digits) : exact != text) {
-          found.push_back(fmt::format("{}: the file has {}, the reference {}", place, exact, text));
-          continue;
-        }
-        if (!is_float(type)) continue;
-        // The nearest value of the output's type is what a perfect kernel returns: it must pass.
-        const double nearest = engine::decode(type, engine::encode(type, nearest_double(exact)));
-        if (!model.judge(i, nearest).accepted)
-          found.push_back(fmt::format("{}: the reference rejects {:a}, the nearest {} of {}", place, nearest,
-                                      warpcheck::name_of(type), exact));
-      }
-    }
-  }
-  return found;
+  std::vector<std::vector<double>> rows;
+  for (int64_t r = 0; r < x.spec.rows(); ++r) rows.push_back(x.row(r));
+  std::map<std::string, std::vector<row_model>> of_rows;
+  for (const std::vector<double>& row : rows)
+    for (row_model& model : models(c, row)) of_rows[model.tensor].push_back(std::move(model));
+  const auto at = [&](const std::string& tensor, int64_t i) {
+    const std::vector<row_model>& of_row = of_rows.at(tensor);
+    const int64_t size = of_row.front().size;
+    return std::pair(&of_row[static_cast<size_t>(i / size)], i % size);
+  };
+  return disagreements_with(f, {[&](const std::string& tensor, int64_t i) {
+                                  const auto [model, element] = at(tensor, i);
+                                  return model->text(element);
+                                },
+                                [&](const std::string& tensor, int64_t i, double actual) {
+                                  const auto [model, element] = at(tensor, i);
+                                  return model->judge(element, actual);
+                                }});
 }
 
 engine::property row_golden_property(std::string op, std::vector<dtype> types,

@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of argmax whose truth comes from outside: NumPy.
+"""Writes the golden files of argmax whose truth comes from outside: NumPy."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/argmax/argmax_oracle.py golden            writes golden/argmax/*.golden
-  golden/argmax/argmax_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate argmax        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import F32_MAX, INF, NUMPY, masked, uniform
 
@@ -42,7 +29,3 @@ def golden_files():
             "argmax", "argmax_oracle.py", name, f"NumPy {NUMPY}, numpy.argmax", 10, seed,
             [(oracle.matrix_tensor("x", dtype, rows), [x for row in rows for x in row])],
             [(f"index=i64[{len(rows)}]", index)])
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("argmax", __doc__, golden_files))

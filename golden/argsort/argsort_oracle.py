@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of argsort whose truth comes from outside: NumPy.
+"""Writes the golden files of argsort whose truth comes from outside: NumPy."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/argsort/argsort_oracle.py golden            writes golden/argsort/*.golden
-  golden/argsort/argsort_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate argsort        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import F32_MAX, INF, NUMPY, masked, uniform
 
@@ -44,7 +31,3 @@ def golden_files():
                 "argsort", "argsort_oracle.py", name, f"NumPy {NUMPY}, numpy.argsort, stable", 10, seed,
                 [(oracle.matrix_tensor("x", "f32", rows), [x for row in rows for x in row])],
                 [(oracle.matrix_tensor("index", "i32", rows), index)], f"order={order}" if order else "")
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("argsort", __doc__, golden_files))

@@ -1,26 +1,18 @@
-#!/usr/bin/env python3
 """Writes the golden files of best_split whose truth comes from outside: LightGBM and XGBoost, on the CPU.
 
   pip install mpmath==1.4.1 scipy==1.17.1 lightgbm==4.6.0 xgboost-cpu==3.2.0
-  golden/best_split/best_split_oracle.py golden            writes golden/best_split/*.golden
-  golden/best_split/best_split_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate best_split        then takes the new hashes into SHA256SUMS, if the reference agrees
 
 Each program grows a tree of two leaves on small integers, which it bins one to one, with gradients and hessians whose
 sums are exact. Its leaves must be one of the best splits that the contract (kernels/best_split/best_split.hpp) allows,
 found here by trying all of them in rational numbers; of several with the same gain the file states the first in the
 contract's order. Hessians, sums and gain of the program must be those of the file as far as it prints them, sums and
-gain are then written exactly. Rows of the sides come from the program where it counts them. The format of the files is
-described in golden/format.hpp.
+gain are then written exactly. Rows of the sides come from the program where it counts them.
 """
 
 import json
 import math
-import pathlib
-import sys
 from fractions import Fraction
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 
 LIGHTGBM, XGBOOST = "4.6.0", "3.2.0"
@@ -292,7 +284,3 @@ def golden_files():
     for case in xgboost_cases():
         yield split_file("xgboost", f"XGBoost {XGBOOST}, CPU, tree of two leaves, tree_method exact and hist",
                          check_xgboost, *case)
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("best_split", __doc__, golden_files))

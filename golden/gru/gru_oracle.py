@@ -1,16 +1,7 @@
-#!/usr/bin/env python3
 """Golden data of gated recurrent units by torch.nn.GRU in float64 on the CPU, with pack_padded_sequence where rows have
-lengths: y, hn and all gradients.
-
-    /usr/bin/python3 golden/gru/gru_oracle.py golden [--check]
-
-needs Debian's python3-torch.
+lengths: y, hn and all gradients. It needs Debian's python3-torch.
 """
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import Draw
 
@@ -135,7 +126,3 @@ def golden_files():
     """(file name, text) of every file."""
     for name, *numbers in cases():
         yield f"torch-{name}.golden", answer(f"torch-{name}", *numbers)
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("gru", __doc__, golden_files))

@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of histogram whose truth comes from outside: numpy.bincount on sums that are exact in f64.
+"""Writes the golden files of histogram whose truth comes from outside: numpy.bincount on sums that are exact in f64."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/histogram/histogram_oracle.py golden            writes golden/histogram/*.golden
-  golden/histogram/histogram_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate histogram        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import NUMPY, Draw, exact
 
@@ -56,7 +43,3 @@ def golden_files():
              (f"g=f32[{rows}]", g), (f"h=f32[{rows}]", h), (f"rows=i32[{len(leaf)}]", leaf)],
             [(f"hist=f64[{len(slots)}x2]", [exact(mpmath.mpf(x)) for slot in slots for x in slot])],
             " ".join(knobs + [f"widths={','.join(map(str, widths))}"]))
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("histogram", __doc__, golden_files))

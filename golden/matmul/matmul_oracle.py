@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of matmul whose truth comes from outside: mpmath, with 120 digits.
+"""Writes the golden files of matmul whose truth comes from outside: mpmath, with 120 digits."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/matmul/matmul_oracle.py golden            writes golden/matmul/*.golden
-  golden/matmul/matmul_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate matmul        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import uniform
 
@@ -99,7 +86,3 @@ def golden_files():
         yield name + ".golden", oracle.golden_text(
             "matmul", "matmul_oracle.py", name, f"mpmath {oracle.MPMATH}, the exact sum of products with 120 digits",
             40, seed, inputs, [(f"c={output}[{m}x{n}]{place}", c)], knobs_of(scalars))
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("matmul", __doc__, golden_files))

@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of reduce whose truth comes from outside: mpmath and NumPy.
+"""Writes the golden files of reduce whose truth comes from outside: mpmath and NumPy."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/reduce/reduce_oracle.py golden            writes golden/reduce/*.golden
-  golden/reduce/reduce_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate reduce        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import MPMATH, NUMPY, exact
 
@@ -43,7 +30,3 @@ def golden_files():
                     "reduce", "reduce_oracle.py", name, source, 40, seed,
                     [(oracle.matrix_tensor("x", dtype, rows), [x for row in rows for x in row])],
                     [(f"y={dtype}[{len(rows)}]", y)], f"op={code}" if code else "")
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("reduce", __doc__, golden_files))

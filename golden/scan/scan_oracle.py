@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of scan whose truth comes from outside: mpmath and NumPy.
+"""Writes the golden files of scan whose truth comes from outside: mpmath and NumPy."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/scan/scan_oracle.py golden            writes golden/scan/*.golden
-  golden/scan/scan_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate scan        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import MPMATH, NUMPY, Draw, exact
 
@@ -59,7 +46,3 @@ def golden_files():
             "scan", "scan_oracle.py", name, f"NumPy {NUMPY}, numpy.cumsum of int64", 40, 9,
             [(oracle.matrix_tensor("x", "i64", rows), [x for row in rows for x in row])],
             [(oracle.matrix_tensor("y", "i64", rows), y)])
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("scan", __doc__, golden_files))

@@ -1,18 +1,5 @@
-#!/usr/bin/env python3
-"""Writes the golden files of sigmoid whose truth comes from outside: mpmath and SciPy.
+"""Writes the golden files of sigmoid whose truth comes from outside: mpmath and SciPy."""
 
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/sigmoid/sigmoid_oracle.py golden            writes golden/sigmoid/*.golden
-  golden/sigmoid/sigmoid_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate sigmoid        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import MPMATH, SCIPY, decimal, uniform
 
@@ -68,7 +55,3 @@ def golden_files():
         yield name + ".golden", oracle.golden_text(
             "sigmoid", "sigmoid_oracle.py", name, source, digits, seed, [(f"x={dtype}[{len(x)}]", x)],
             [(f"y={dtype}[{len(x)}]", [compute(v, mu, sigma) for v in x])], knobs)
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("sigmoid", __doc__, golden_files))

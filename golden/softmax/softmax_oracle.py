@@ -1,19 +1,7 @@
-#!/usr/bin/env python3
-"""Writes the golden files of softmax whose truth comes from outside: mpmath and SciPy.
-
-  pip install mpmath==1.4.1 scipy==1.17.1
-  golden/softmax/softmax_oracle.py golden            writes golden/softmax/{mpmath,scipy}-*.golden
-  golden/softmax/softmax_oracle.py golden --check    compares; exit code 1 if a file differs
-  warpcheck golden regenerate softmax        then takes the new hashes into SHA256SUMS, if the reference agrees
-
-The format of the files is described in golden/format.hpp.
-"""
+"""Writes the golden files of softmax whose truth comes from outside: mpmath and SciPy."""
 
 import math
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import oracle
 from oracle import F32_MAX, INF, MPMATH, SCIPY, decimal, masked, uniform
 
@@ -87,7 +75,3 @@ def golden_files():
             [(oracle.matrix_tensor("x", dtype, rows), [x for row in rows for x in row])],
             [(oracle.matrix_tensor("y", dtype, rows), y),
              (f"index=i64[{len(rows)}]", [str(row.index(max(row))) for row in rows])])
-
-
-if __name__ == "__main__":
-    sys.exit(oracle.main("softmax", __doc__, golden_files))

@@ -100,7 +100,7 @@ class NewOperator(unittest.TestCase):
         for name in FILES[:6]:
             self.assertRegex(r.said, rf'#error "{re.escape(name)}: .*\(step \d\)"')
         # Neither is the oracle's data, or a mutant, there.
-        r = run("python3", self.tree / FILES[6], "golden", "--check")
+        r = run("python3", self.tree / "golden/oracle.py", OP, "golden", "--check")
         self.assertNotEqual(r.returncode, 0)
         self.assertIn("write golden files by another program", r.stderr)
         r = run(os.environ["WARPCHECK"], "mutants", OP, "--folder", self.tree / "ci/mutate")
