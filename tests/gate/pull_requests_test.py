@@ -1,5 +1,5 @@
-"""ci/gate on pull requests whose changes are compiled, one after the other in one build tree of a clone: those that need
-the compiled judges of base and tree, one without effect, one with. gate_test.py has the other kinds. Run by CTest
+"""ci/gate on pull requests whose changes are compiled, one after the other in one build tree of a clone: those that
+need the compiled judges of base and tree, one without effect, one with. gate_test.py has the other kinds. Run by CTest
 (label nightly), or by hand:
 
   WARPCHECK_SOURCE=. WARPCHECK_BUILD=build/emulated python3 tests/gate/pull_requests_test.py [TEST]
