@@ -87,14 +87,60 @@ struct {
 
 char* address_of(size_t offset) { return region_base() + offset; }
 
+// A process of a part, and what it sent.
+struct part {
+  int file = -1;
+  pid_t process = -1;
+  part_result* result = nullptr;
+  size_t sent = 0;  // bytes
+
+  span* spans() const { return reinterpret_cast<span*>(result + 1); }
+  char* bytes() const { return reinterpret_cast<char*>(spans() + result->spans); }
+
+  bool has_ended_well() const {
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0)
+      if (errno != EINTR) return false;
+    return status == 0;
+  }
+  bool read_result() {
+    const off_t end = lseek(file, 0, SEEK_END);
+    if (end < static_cast<off_t>(sizeof *result)) return false;
+    sent = static_cast<size_t>(end);
+    void* const p = mmap(nullptr, sent, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    if (p == MAP_FAILED) return false;
+    result = static_cast<part_result*>(p);
+    return sent == sizeof *result + result->spans * sizeof(span) + result->bytes;
+  }
+  // Calls f(span, its bytes) for each span; the bytes are none where the part has only read.
+  template <class F>
+  void each_span(const F& f) const {
+    char* own = bytes();
+    for (const span* s = spans(); s != spans() + result->spans; ++s) {
+      f(*s, own);
+      if (s->use != span::reads) own += s->bytes;
+    }
+  }
+  void close_all() {
+    if (result != nullptr) munmap(result, sent);
+    if (file >= 0) close(file);
+  }
+};
+
+// What a part has done to neighbouring bytes, and its bytes there afterwards; of updates, what they have brought.
+struct change {
+  span what;
+  const char* by;
+};
+
+#ifdef SIMT_FLAVOUR_RACE
+
 void add_span(std::vector<span>& spans, const span& s) {
   if (!spans.empty() && s.continues(spans.back()))
     spans.back().bytes += s.bytes;
   else
     spans.push_back(s);
 }
-
-#ifdef SIMT_FLAVOUR_RACE
 
 // What the cell of these bytes says. Its atomics commute, as the launch has no choice.
 span span_of(const packed_cell& packed, size_t offset, size_t bytes) {
@@ -169,19 +215,40 @@ void each_word(const span& s, char* to, const char* before, const char* by, cons
   }
 }
 
-// Leaves of the words that were updated what the updates have brought.
-void keep_changes(std::vector<span>& spans, std::vector<char>& bytes) {
-  char* own = bytes.data();
-  for (const span& s : spans) {
-    if (s.use == span::updates && s.size == 4)
-      each_word<uint32_t>(s, own, address_of(s.offset), own, contribution<uint32_t>);
-    if (s.use == span::updates && s.size == 8)
-      each_word<uint64_t>(s, own, address_of(s.offset), own, contribution<uint64_t>);
-    if (s.use != span::reads) own += s.bytes;
+// True if parts have only read the same bytes, or updated them by the same operation. Spans of one part do not overlap.
+bool are_apart(const std::vector<part>& parts) {
+  std::vector<span> all;
+  for (const part& p : parts) all.insert(all.end(), p.spans(), p.spans() + p.result->spans);
+  std::sort(all.begin(), all.end(), [](const span& a, const span& b) { return a.offset < b.offset; });
+  span last = {0, 0, span::reads};  // the union of those before, as far as it matters
+  for (const span& s : all) {
+    const size_t end = last.offset + last.bytes;
+    const bool is_alike =
+        s.use != span::writes && s.use == last.use && s.operation == last.operation && s.size == last.size;
+    if (s.offset < end && !is_alike) return false;
+    last = s;
+    last.bytes = std::max(end, s.offset + s.bytes) - s.offset;
   }
+  return true;
 }
 
-void change(const span& s, const char* by) {
+// Gathers what the parts have changed. False if a byte that one has changed was accessed by another.
+bool gather_changes(const std::vector<part>& parts, std::vector<change>& changes) {
+  if (!are_apart(parts)) return false;
+  for (const part& p : parts)
+    p.each_span([&](const span& s, char* own) {
+      if (s.use == span::updates && s.size == 4)
+        each_word<uint32_t>(s, own, address_of(s.offset), own, contribution<uint32_t>);
+      if (s.use == span::updates && s.size == 8)
+        each_word<uint64_t>(s, own, address_of(s.offset), own, contribution<uint64_t>);
+      if (s.use != span::reads) changes.push_back({s, own});
+    });
+  return true;
+}
+
+void apply(const change& c) {
+  const span& s = c.what;
+  const char* const by = c.by;
   char* const to = address_of(s.offset);
   if (s.use == span::writes) std::memcpy(to, by, s.bytes);
   if (s.use == span::updates && s.size == 4) each_word<uint32_t>(s, to, to, by, updated<uint32_t, int32_t>);
@@ -193,7 +260,7 @@ void change(const span& s, const char* by) {
 constexpr uint64_t k_present = uint64_t{1} << 63, k_swapped = uint64_t{1} << 62, k_exclusive = uint64_t{1} << 56;
 
 // The pages that this process does not share with that of the launch, whose copy it is (Linux,
-// admin-guide/mm/pagemap.rst).
+// admin-guide/mm/pagemap.rst), one by one.
 std::vector<span> accessed_spans() {
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   const auto entries = [map](const char* begin, std::vector<uint64_t>& of_pages) {
@@ -218,56 +285,59 @@ std::vector<span> accessed_spans() {
       if ((e & k_swapped) == 0 && (e & (k_present | k_exclusive)) != (k_present | k_exclusive)) continue;
       char* const begin = std::max(p, first + i * k_page_bytes);
       char* const end = std::min(p + bytes, first + (i + 1) * k_page_bytes);
-      add_span(spans, {static_cast<size_t>(begin - region_base()), static_cast<size_t>(end - begin), span::writes});
+      spans.push_back({static_cast<size_t>(begin - region_base()), static_cast<size_t>(end - begin), span::writes});
     }
   });
   return spans;
 }
 
-// Leaves the bytes that differ from those before the parts.
-void keep_changes(std::vector<span>& spans, std::vector<char>& bytes) {
-  std::vector<span> changed;
-  size_t kept = 0, at = 0;
-  for (const span& s : spans)
-    for (size_t i = 0; i < s.bytes; ++i, ++at) {
-      if (bytes[at] == address_of(s.offset)[i]) continue;
-      add_span(changed, {s.offset + i, 1, span::writes});
-      bytes[kept++] = bytes[at];
+// Gathers what the parts have changed: pages that one of them has written, and the bytes of others that differ from
+// those before the parts. False if several have changed a byte.
+bool gather_changes(const std::vector<part>& parts, std::vector<change>& changes) {
+  std::vector<change> pages;
+  for (const part& p : parts) p.each_span([&](const span& s, const char* own) { pages.push_back({s, own}); });
+  std::stable_sort(pages.begin(), pages.end(),
+                   [](const change& a, const change& b) { return a.what.offset < b.what.offset; });
+  for (auto page = pages.begin(), next = page; page != pages.end(); page = next) {
+    while (next != pages.end() && next->what.offset == page->what.offset) ++next;
+    if (next - page == 1) {
+      changes.push_back(*page);
+      continue;
     }
-  bytes.resize(kept);
-  spans = std::move(changed);
-}
-
-void change(const span& s, const char* by) { std::memcpy(address_of(s.offset), by, s.bytes); }
-
-#endif
-
-bool transfer(ssize_t (*one)(int, void*, size_t), int file, void* data, size_t bytes) {
-  for (auto* p = static_cast<char*>(data); bytes > 0;) {
-    const ssize_t n = one(file, p, std::min<size_t>(bytes, 1 << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    bytes -= static_cast<size_t>(n);
+    for (size_t i = 0; i < page->what.bytes; ++i) {
+      const size_t offset = page->what.offset + i;
+      const auto has_changed = [&](const change& c) { return c.by[i] != *address_of(offset); };
+      const auto by = std::find_if(page, next, has_changed);
+      if (by == next) continue;
+      if (std::find_if(by + 1, next, has_changed) != next) return false;
+      const span s = {offset, 1, span::writes};
+      if (!changes.empty() && s.continues(changes.back().what) &&
+          changes.back().by + changes.back().what.bytes == by->by + i)
+        ++changes.back().what.bytes;
+      else
+        changes.push_back({s, by->by + i});
+    }
   }
   return true;
 }
-bool write_all(int file, const void* data, size_t bytes) {
-  return transfer([](int f, void* p, size_t n) { return write(f, p, n); }, file, const_cast<void*>(data), bytes);
-}
-bool read_all(int file, void* data, size_t bytes) { return transfer(read, file, data, bytes); }
+
+void apply(const change& c) { std::memcpy(address_of(c.what.offset), c.by, c.what.bytes); }
+
+#endif
 
 int new_file() { return memfd_create("part of a launch", MFD_CLOEXEC); }
 
 bool send_result(int file, part_result r) {
   const std::vector<span> spans = accessed_spans();
   r.spans = spans.size();
-  std::vector<char> bytes;
+  for (const span& s : spans) r.bytes += s.use == span::reads ? 0 : s.bytes;
+  FILE* const to = fdopen(file, "w");
+  if (to == nullptr) return false;
+  std::fwrite(&r, sizeof r, 1, to);
+  std::fwrite(spans.data(), sizeof(span), spans.size(), to);
   for (const span& s : spans)
-    if (s.use != span::reads) bytes.insert(bytes.end(), address_of(s.offset), address_of(s.offset) + s.bytes);
-  r.bytes = bytes.size();
-  return write_all(file, &r, sizeof r) && write_all(file, spans.data(), spans.size() * sizeof(span)) &&
-         write_all(file, bytes.data(), bytes.size());
+    if (s.use != span::reads) std::fwrite(address_of(s.offset), 1, s.bytes, to);
+  return std::ferror(to) == 0 && std::fflush(to) == 0;
 }
 
 [[noreturn]] void run_part(bool keeps_blocks, int result) {
@@ -294,61 +364,6 @@ bool send_result(int file, part_result r) {
                             stream.switches - before.switches, 0, 0}))
     leave_part();
   _exit(0);
-}
-
-// A process of a part, and what it sent.
-struct part {
-  int file = -1;
-  pid_t process = -1;
-  part_result result = {};
-  std::vector<span> spans = {};
-  std::vector<char> bytes = {};
-
-  bool has_ended_well() const {
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0)
-      if (errno != EINTR) return false;
-    return status == 0;
-  }
-  bool read_result() {
-    if (lseek(file, 0, SEEK_SET) != 0 || !read_all(file, &result, sizeof result)) return false;
-    spans.resize(result.spans);
-    bytes.resize(result.bytes);
-    if (!read_all(file, spans.data(), spans.size() * sizeof(span)) || !read_all(file, bytes.data(), bytes.size()))
-      return false;
-    keep_changes(spans, bytes);
-    return true;
-  }
-};
-
-// True if parts have only read the same bytes, or updated them by the same operation. Spans of one part do not overlap.
-bool are_apart(const std::vector<part>& parts) {
-  std::vector<span> all;
-  for (const part& p : parts) all.insert(all.end(), p.spans.begin(), p.spans.end());
-  std::sort(all.begin(), all.end(), [](const span& a, const span& b) { return a.offset < b.offset; });
-  span last = {0, 0, span::reads};  // the union of those before, as far as it matters
-  for (const span& s : all) {
-    const size_t end = last.offset + last.bytes;
-    const bool is_alike =
-        s.use != span::writes && s.use == last.use && s.operation == last.operation && s.size == last.size;
-    if (s.offset < end && !is_alike) return false;
-    last = s;
-    last.bytes = std::max(end, s.offset + s.bytes) - s.offset;
-  }
-  return true;
-}
-
-void take_over(const part& p) {
-  const char* from = p.bytes.data();
-  for (const span& s : p.spans) {
-    if (s.use == span::reads) continue;
-    change(s, from);
-    mark_initialized(address_of(s.offset), s.bytes);
-    from += s.bytes;
-  }
-  device.accesses += p.result.accesses;
-  device.stream->steps += p.result.steps;
-  device.stream->switches += p.result.switches;
 }
 
 uint64_t first_cluster_left() { return device.window.empty() ? device.next_cluster : device.window.front(); }
@@ -426,10 +441,20 @@ bool ran_in_parts() {
     if (one.process < 0 || !one.has_ended_well()) is_good = false;
   for (part& one : parts)
     if (is_good && !one.read_result()) is_good = false;
-  is_good = is_good && are_apart(parts);
-  for (const part& one : parts) {
-    if (is_good) take_over(one);
-    if (one.file >= 0) close(one.file);
+  std::vector<change> changes;
+  is_good = is_good && gather_changes(parts, changes);
+  for (const change& c : changes) {
+    if (!is_good) break;
+    apply(c);
+    mark_initialized(address_of(c.what.offset), c.what.bytes);
+  }
+  for (part& one : parts) {
+    if (is_good) {
+      device.accesses += one.result->accesses;
+      stream.steps += one.result->steps;
+      stream.switches += one.result->switches;
+    }
+    one.close_all();
   }
   munmap(shared, sizeof *shared);
   device.had_parts = device.had_parts || is_good;

@@ -6,6 +6,7 @@
 #include "simt/emulated/certificate.hpp"
 #include "simt/emulated/executor.hpp"
 #include "simt/emulated/explore.hpp"
+#include "simt/emulated/parts.hpp"
 #include "simt/emulated/symbols.hpp"
 
 namespace simt {
@@ -37,7 +38,11 @@ SIMT_INLINE uint32_t base_choice(strategy base, uint32_t last, turn t) {
     }
     return device.runnable.next(first_lane + k_lanes);
   }
-  return device.runnable.next(last + 1);
+  const uint32_t next = device.runnable.next(last + 1);
+  if (!is_part || t == turn::spins) return next;
+  // The order of a part is free. The threads of one block have their stacks in the nearer caches.
+  const uint32_t begin = thread_of(last).home->slot * device.padded, again = device.runnable.next(begin);
+  return next - begin >= device.padded && again - begin < device.padded ? again : next;
 }
 
 void set_rank(uint32_t resident, uint32_t rank) {
@@ -162,8 +167,12 @@ void run(thread& next) {
   switch_fiber(self.flow, next.flow, false);
 }
 
+// The next thread is mostly the neighbour. The processor foresees this branch, and so need not wait until the set of
+// runnable threads is known, one turn after the other.
 void run_unless_self(uint32_t next) {
-  if (next != current->resident) run(thread_of(next));
+  thread& self = *current;
+  if (next == self.resident + 1 && self.linear + 1 < device.threads) return run((&self)[1]);
+  if (next != self.resident) run(thread_of(next));
 }
 
 // The running thread has ended: the next one becomes the running thread. It begins on the same stack if it has none.
