@@ -26,7 +26,7 @@ struct open_write {
 
 struct notice_state {
   tolerance tolerated = tolerance::none;
-  std::vector<open_write> open_writes;
+  std::vector<open_write> open_writes, settling;
   // Races of a plain read, by its thread and place. The thread's next access there decides: it must be a compare and
   // swap. Any number of them may be open until their threads end.
   std::map<uint32_t, std::multimap<size_t, race_record>> open_reads;
@@ -37,7 +37,11 @@ struct notice_state {
   };
   std::vector<raw> of_launch;  // in words once it has ended, for a thread's stack is small
   std::vector<finding> notices;
-  std::set<std::tuple<std::string, uint32_t, uint32_t>> noted;           // by kind and both places in the code
+  std::set<std::tuple<std::string, uint32_t, uint32_t>> noted;  // by kind and both places in the code
+  struct {
+    const char* kind;
+    uint32_t earlier, now;
+  } recent[64] = {};  // some of them, by a hash of the places: a loop makes millions of such races
   std::set<std::tuple<std::string, std::string, std::string>> reported;  // the same by lines
 };
 notice_state& notice() {
@@ -47,9 +51,12 @@ notice_state& notice() {
 
 const uint8_t* bytes_at(const race_record& r) { return reinterpret_cast<const uint8_t*>(shadow.base + r.offset); }
 
-void note(const char* kind, uint32_t earlier, uint32_t now, std::function<std::string()> describe) {
-  if (notice().noted.insert({kind, earlier, now}).second)
-    notice().of_launch.push_back({kind, earlier, now, std::move(describe)});
+template <class Describe>
+void note(const char* kind, uint32_t earlier, uint32_t now, const Describe& describe) {
+  auto& recent = notice().recent[(earlier * 0x9e3779b1u ^ now * 0x85ebca6bu) >> 26];
+  if (recent.kind == kind && recent.earlier == earlier && recent.now == now) return;
+  recent = {kind, earlier, now};
+  if (notice().noted.insert({kind, earlier, now}).second) notice().of_launch.push_back({kind, earlier, now, describe});
 }
 void note(const char* kind, const char* why, const race_record& r) {
   note(kind, r.earlier.pc & k_code_offset, r.now.pc & k_code_offset, [=] { return describe_race(r) + why; });
@@ -163,14 +170,14 @@ void outlive_race(const race_record& r) {
 
 void settle_open_races(size_t offset, size_t bytes, const access_record* now, access_use use) {
   notice_state& n = notice();
-  std::vector<open_write> left;
-  for (const open_write& d : std::exchange(n.open_writes, {})) {
+  n.settling.clear();
+  n.settling.swap(n.open_writes);
+  for (const open_write& d : n.settling) {
     if (use == access_use::copies && d.race.now.thread == now->thread)
-      left.push_back(d);
+      n.open_writes.push_back(d);
     else
       settle_write(d);
   }
-  n.open_writes = std::move(left);
   if (now != nullptr) settle_reads_of(now->thread, offset, bytes, use);
   has_open_races = !n.open_writes.empty() || !n.open_reads.empty();
 }

@@ -213,21 +213,26 @@ inline void access(const void* p, size_t bytes, const void* pc) {
   if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
 
-// The same for most accesses, of whole words, and for those to the thread's own local variables: false if it is not
+// The same for most accesses: of whole words, to the thread's own local variables, and of the host. False if it is not
 // decided, and may be recorded already.
 template <access_kind Kind, size_t Bytes>
 SIMT_INLINE bool access_quickly(const void* p, const void* pc) {
   thread* const t = current;
-  if (t == nullptr || detector.watches) return false;
+  if (t == nullptr) return !checks_host;
+  if (detector.watches) return false;
   const auto address = reinterpret_cast<uintptr_t>(p), offset = address - shadow.base;
   if (offset >= k_region_bytes) {
     if (address - reinterpret_cast<uintptr_t>(t->flow.stack) >= k_stack_bytes) return false;
     detector.far_access = code_offset(pc);
     return true;
   }
-  if (offset % Bytes != 0 || !device.only_checks || has_open_races || !knows_barriers_only(*t)) return false;
+  if (offset % Bytes != 0 || !device.only_checks || !knows_barriers_only(*t)) return false;
   const simple_order is_before{*t};
   const access_record now = {t->id, t->clock, code_offset(pc)};
+  if (has_open_races) {
+    const bool may_copy = Kind == access_kind::read && t->written == Bytes;
+    settle_open_races(offset, Bytes, &now, may_copy ? access_use::copies : access_use::alone);
+  }
   if (offset < k_arenas_bytes) {
     if (offset / k_arena_bytes != t->home->slot) return false;
     for (size_t at = offset; at < offset + Bytes; at += 4) {
