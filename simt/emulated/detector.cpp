@@ -70,6 +70,13 @@ SIMT_INLINE bool all_set(const uint8_t* flags, uint8_t wanted) {
   std::memset(&pattern, wanted, sizeof pattern);
   return (present & pattern) == pattern;
 }
+template <size_t Bytes>
+SIMT_INLINE bool all_set_of(const uint8_t* flags, uint8_t wanted) {
+  using word = std::conditional_t<Bytes == 1, uint8_t, std::conditional_t<Bytes == 2, uint16_t, uint32_t>>;
+  for (size_t i = 0; i < Bytes; i += sizeof(word))
+    if (!all_set<word>(flags + i, wanted)) return false;
+  return true;
+}
 inline bool all_set(const uint8_t* flags, size_t bytes, uint8_t wanted) {
   if (bytes == 4) return all_set<uint32_t>(flags, wanted);
   for (size_t i = 0; i < bytes; ++i)
@@ -213,8 +220,8 @@ inline void access(const void* p, size_t bytes, const void* pc) {
   if (Kind == access_kind::write && !current->watched.empty()) note_store(*current, p, bytes, code_offset(pc));
 }
 
-// The same for most accesses: of whole words, to the thread's own local variables, and of the host. False if it is not
-// decided, and may be recorded already.
+// The same for most accesses: those to words, or to bytes that have cells of their own, to the thread's own local
+// variables, and those of the host. False if it is not decided, and may be recorded already.
 template <access_kind Kind, size_t Bytes>
 SIMT_INLINE bool access_quickly(const void* p, const void* pc) {
   thread* const t = current;
@@ -233,24 +240,31 @@ SIMT_INLINE bool access_quickly(const void* p, const void* pc) {
     const bool may_copy = Kind == access_kind::read && t->written == Bytes;
     settle_open_races(offset, Bytes, &now, may_copy ? access_use::copies : access_use::alone);
   }
+  constexpr bool k_whole = Bytes >= 4;
+  constexpr size_t k_step = k_whole ? 4 : 1;  // what a cell is for
   if (offset < k_arenas_bytes) {
-    if (offset / k_arena_bytes != t->home->slot) return false;
-    for (size_t at = offset; at < offset + Bytes; at += 4) {
+    if (offset / k_arena_bytes != t->home->slot || !all_set_of<Bytes>(shadow.flags + offset, k_accessible | k_written))
+      return false;
+    for (size_t at = offset; at < offset + Bytes; at += k_step) {
       shadow_cell& word = shadow.words[at / 4];
-      if (!all_set<uint32_t>(shadow.flags + at, k_accessible | k_written) || word.stamp != t->home->stamp ||
-          !check_quickly<Kind>(word, now, is_before, *t, at, 4))
+      if (word.stamp != (k_whole ? t->home->stamp : t->home->stamp | k_split) ||
+          !check_quickly<Kind>(k_whole ? word : shadow.bytes[at], now, is_before, *t, at, k_step))
         return false;
     }
   } else {
     const unit_range& r = shadow.units[offset / k_unit_bytes];
     const size_t first = (offset - k_arenas_bytes) / 4;
     if (offset - r.begin + Bytes > r.bytes || r.is_followed || now.clock >= k_packed_clocks ||
-        shadow.stamps[first / k_group_words] != detector.generation)
+        shadow.stamps[first / k_group_words] != detector.generation ||
+        (r.tracks_writes && !all_set_of<Bytes>(shadow.flags + offset, k_written)))
       return false;
-    for (size_t at = offset; at < offset + Bytes; at += 4)
-      if ((r.tracks_writes && !all_set<uint32_t>(shadow.flags + at, k_written)) ||
-          !check_quickly<Kind>(shadow.packed[first + (at - offset) / 4], now, is_before, *t, at, 4))
-        return false;
+    packed_cell* cells = shadow.packed + first;
+    if (!k_whole) {
+      if (!is_split(*cells)) return false;
+      cells = linked_bytes(*cells).bytes + offset % 4;
+    }
+    for (size_t i = 0; i < Bytes / k_step; ++i)
+      if (!check_quickly<Kind>(cells[i], now, is_before, *t, offset + i * k_step, k_step)) return false;
   }
   ++device.accesses;
   t->written = Kind == access_kind::write ? Bytes : 0;
@@ -260,6 +274,8 @@ SIMT_INLINE bool access_quickly(const void* p, const void* pc) {
 // Entry of the hooks: filters what is not the device's memory.
 template <access_kind Kind>
 inline void hook(const void* p, size_t bytes, const void* pc) {
+  if (bytes == 4 && access_quickly<Kind, 4>(p, pc)) return;
+  if (bytes == 8 && access_quickly<Kind, 8>(p, pc)) return;
   if (is_of_device<Kind>(p, bytes, pc)) access<Kind>(p, bytes, pc);
 }
 
@@ -291,8 +307,7 @@ __attribute__((noinline)) void slow_hook(const void* p, size_t bytes, const void
 
 template <access_kind Kind, size_t Bytes>
 SIMT_INLINE void natural_hook(const void* p, const void* pc) {
-  if constexpr (Bytes >= 4)
-    if (access_quickly<Kind, Bytes>(p, pc)) return;
+  if (access_quickly<Kind, Bytes>(p, pc)) return;
   slow_hook<Kind>(p, Bytes, pc);
 }
 
