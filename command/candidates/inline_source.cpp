@@ -23,6 +23,7 @@ using engine::usage_error;
 // The tensors of a call on the mandatory inputs, and the parameters of the function that makes it.
 struct inline_call {
   std::vector<const tensor_rule*> inputs, outputs;
+  std::vector<size_t> ranks;  // of the inputs
   std::vector<entry_name> parameters;
 
   inline_call(const engine::description& d, const form_rule& form) {
@@ -50,8 +51,17 @@ struct inline_call {
                 }));
           shape.push_back(fmt::format("{}", fmt::join(product, " * ")));
         }
+        if (t->is_input) ranks.push_back(shape.size());
         shapes_.push_back(fmt::format("{{{}}}", fmt::join(shape, ", ")));
       }
+  }
+
+  // The dimension of the first input that the first result lacks, or the last one.
+  size_t dim() const {
+    const auto lengths = trimmed_parts(inputs.front()->shape, ","), kept = trimmed_parts(outputs.front()->shape, ",");
+    for (size_t i = 0; i < lengths.size(); ++i)
+      if (std::find(kept.begin(), kept.end(), lengths[i]) == kept.end()) return i;
+    return lengths.size() - 1;
   }
 
   // Tensors in0, in1, ..., out0, ... in the memory of the call.
@@ -77,8 +87,8 @@ struct inline_call {
   std::vector<std::string> shapes_;
 };
 
-nlohmann::json read_python(const std::string& file, const std::string& entry, size_t inputs) {
-  const command_result r = run_command({"python3", "-c", inline_source_program(), file, entry, std::to_string(inputs)});
+nlohmann::json read_python(const std::string& file, const std::string& entry, const nlohmann::json& called) {
+  const command_result r = run_command({"python3", "-c", inline_source_program(), file, entry, called.dump()});
   const auto answer = nlohmann::json::parse(r.output, nullptr, false);
   if (r.status != 0 || !answer.is_object())
     throw environment_error(fmt::format("source: python3 cannot read '{}': {}", file, r.output));
@@ -96,13 +106,19 @@ std::string inline_source(const std::string& file, const std::string& entry, con
                           const std::string& path) {
   const contract rules = contract_of(d);
   const inline_call call(d, rules.forms.front());
-  const nlohmann::json answer = read_python(file, entry, call.inputs.size());
+  nlohmann::json scalars = nlohmann::json::object();
+  for (const scalar_rule& s : rules.forms.front().scalars) scalars[s.name] = s.usual;
+  const nlohmann::json called = {{"ranks", call.ranks}, {"scalars", scalars}, {"dim", call.dim()}};
+  const nlohmann::json answer = read_python(file, entry, called);
   const std::string shown = replaced(replaced(file, "\\", "\\\\"), "\"", "\\\"");
   std::string text = "#include \"simt/import/torch/entry.hpp\"\n";
   for (const auto& part : answer["source"])
     text += fmt::format("#line {} \"{}\"\n{}\n", part[0].get<int>(), shown, part[1].get<std::string>());
   std::vector<std::string> parameters, outputs;
   for (const entry_name& n : call.parameters) parameters.push_back(declaration_of(n));
+  for (const entry_name& n : entry_names(d))
+    for (const std::string scalar : answer["scalars"])
+      if (n.name == scalar) parameters.push_back(declaration_of(n));
   for (size_t i = 0; i < call.outputs.size(); ++i) outputs.push_back(fmt::format("out{}", i));
   text += fmt::format("#line 2 \"{}\"\nvoid {}({}) {{\n{}", path, k_inline_entry, fmt::join(parameters, ", "),
                       call.tensors());

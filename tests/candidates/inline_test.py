@@ -144,9 +144,13 @@ class Inline(unittest.TestCase):
             usual += ("--property", "within-error-bound")
         return self.command("verify", "softmax", option, str(path), *usual, *others)
 
-    def refused(self, text, entry="ModelNew", inputs=1):
+    def find(self, text, entry="ModelNew", ranks=(2,), **scalars):
+        operator = {"ranks": list(ranks), "scalars": scalars, "dim": len(ranks)}
+        return inline_source.find(self.write(text), entry, operator)
+
+    def refused(self, text, entry="ModelNew", ranks=(2,)):
         with self.assertRaises(inline_source.Refused) as caught:
-            inline_source.find(self.write(text), entry, inputs)
+            self.find(text, entry, ranks)
         return str(caught.exception)
 
     def test_a_right_kernel_of_either_kind_passes(self):
@@ -165,16 +169,16 @@ class Inline(unittest.TestCase):
             (helper.replace("x, y = data", "x = data[0]\n    y = data[-1]").replace("(x, y, n", "(x, y.data_ptr(), n"),
              "softmax_into(in0, reinterpret_cast<uintptr_t>(out0.data_ptr()), in0.size(0), in0.size(1))"),
         ):
-            found = inline_source.find(self.write(text), "custom_kernel", 1)
+            found = self.find(text, "custom_kernel")
             self.assertEqual((found["call"], found["returns"]), (call, False))
         code, output = self.verify("--gpumode", calls)
         self.assertEqual(code, 0, output)
-        found = inline_source.find(self.write(calls), "custom_kernel", 1)
+        found = self.find(calls, "custom_kernel")
         self.assertEqual(found["empty"], ["in0.size(0) == 0"])
         local = kernelbench("mine = load_inline(name='a', cuda_sources=source, functions=['softmax_cuda'])\n"
                             "        y = mine.softmax_cuda(x)\n        return y.squeeze()")
         local = local.replace('functions=["softmax_cuda"]', 'functions=["other"]')
-        found = inline_source.find(self.write(local), "ModelNew", 1)
+        found = self.find(local)
         self.assertEqual((found["call"], found["returns"]), ("softmax_cuda(in0)", True))
         for wrong, why in (
             (calls.replace("    module.softmax_into", "    x += 1\n    module.softmax_into"), "is not understood"),
@@ -182,7 +186,67 @@ class Inline(unittest.TestCase):
             (calls.replace("return 0", "return 1"), "is not understood"),
         ):
             with self.assertRaisesRegex(inline_source.Refused, why):
-                inline_source.find(self.write(wrong), "custom_kernel", 1)
+                self.find(wrong, "custom_kernel")
+
+    def test_a_model_passes_its_tensors_and_what_init_got(self):
+        """The forms in which generated files write one call."""
+        made = "super().__init__()\n        "
+        for init, body, call, scalars in (
+            ("f = softmax.softmax_cuda", "return self.f(x)", "softmax_cuda(in0)", {}),
+            ("f = softmax", "return self.f.softmax_cuda(x.to(x.device))", "softmax_cuda(in0)", {}),
+            ("dim = dim", "return softmax.softmax_cuda(x, self.dim)", "softmax_cuda(in0, 1)", {}),
+            ("eps = eps", "return softmax.softmax_cuda(x, self.eps)", "softmax_cuda(in0, eps)", {"eps": 1e-5}),
+            ("eps = eps", "return softmax.softmax_cuda(x, self.eps)", "softmax_cuda(in0, small)", {"small": 1e-5}),
+            ("eps = eps", "return softmax.softmax_cuda(x, float(self.eps))", "softmax_cuda(in0, 1e-05)", {"big": 1}),
+            ("n = 3", "if self.n == 3 and x.dim() == 2 and x.is_cuda and x.dtype == torch.float32:\n"
+             "            return softmax.softmax_cuda(x)\n        return torch.softmax(x, 1)", "softmax_cuda(in0)", {}),
+            ("n = 3", "if x.ndim > 2 or not x.is_contiguous():\n            return torch.softmax(x, 1)\n"
+             "        shape = x.shape\n        return softmax.softmax_cuda(x.view(-1, shape[-1])).view(shape)",
+             "softmax_cuda(in0.view({-1, in0.size(-1)}))", {}),
+        ):
+            text = kernelbench(body).replace("def __init__(self)", "def __init__(self, dim, eps: float = 1e-5)")
+            found = self.find(text.replace(made + "self.softmax = softmax", f"{made}self.{init}"), **scalars)
+            taken = [s for s in scalars if s in call]
+            self.assertEqual((found["call"], found["scalars"]), (call, taken))
+        own = kernelbench("return softmax.softmax_cuda(x, self.weight, self.last.bias.data)").replace(
+            "self.softmax = softmax", "self.last = nn.Linear(4, 4)\n        self.weight = nn.Parameter(torch.ones(4))")
+        self.assertEqual(self.find(own, ranks=(2, 1, 1))["call"], "softmax_cuda(in0, in2, in1)")
+        self.assertIn("(x, self.last.bias, self.weight), the operator has 2", self.refused(own, ranks=(2, 1)))
+        function = kernelbench("return Softmax.apply(x)").replace(
+            "class ModelNew", "class Softmax(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a):\n"
+            "        y = softmax.softmax_cuda(a)\n        ctx.save_for_backward(y)\n        return y\n\n\n"
+            "class ModelNew")
+        self.assertEqual(self.find(function)["call"], "softmax_cuda(in0)")
+        unknown = kernelbench("return softmax.softmax_cuda(x, self.n)").replace("(self):", "(self, n):")
+        unknown = unknown.replace("self.softmax = softmax", "self.n = n")
+        self.assertIn("whose value get_init_inputs() must return", self.refused(unknown))
+        known = unknown + "\n\ndef get_init_inputs():\n    return [7]\n"
+        self.assertEqual(self.find(known)["call"], "softmax_cuda(in0, 7)")
+
+    def test_a_scalar_of_the_model_is_the_operator_s_and_results_are_summed_by_pytorch(self):
+        formula = self.folder / "total.op"
+        formula.write_text("operator total(x[n], factor = 0.5 in [0, 1]) -> y\n  y = factor * (sum(i) x[i]) / n\n")
+        source = r"""
+__global__ void copy(const float* x, float* y, int64_t n, float factor) {
+  const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+}
+torch::Tensor total_cuda(torch::Tensor x, float factor) {
+  if (x.numel() == 0) return torch::tensor(NAN, x.options());
+  auto part = torch::full_like(x, 1);
+  copy<<<(x.numel() + 63) / 64, 64>>>(x.data_ptr<float>(), part.data_ptr<float>(), x.numel(), factor);
+  return RESULT;
+}
+"""
+        text = kernelbench("return self.f(x, self.factor)", "SOURCE").replace("softmax_cuda", "total_cuda")
+        text = text.replace("def __init__(self)", "def __init__(self, share=0.5)").replace(
+            "self.softmax = softmax", "self.f = softmax.total_cuda\n        self.factor = share")
+        for result, code in (("part.sum() / x.numel()", 0), ("part.mean()", 0), ("part.sum() * (1.01 / x.numel())", 1)):
+            path = self.write(text.replace("SOURCE", source.replace("RESULT", result)))
+            got, output = self.command("verify", str(formula), "--kernelbench", str(path), "--cases", "6", "--property",
+                                       "within-error-bound", "--shrink-seconds", "1")
+            self.assertEqual(got, code, output)
+            self.assertIn("offers factor", output)
 
     def test_a_race_is_named_by_the_line_of_the_python_file_and_replays(self):
         before, after = KERNEL.split("  most = part[0];\n  __syncthreads();\n")
@@ -244,7 +308,7 @@ class Inline(unittest.TestCase):
             self.assertIn(why, self.refused(kernelbench(body)), body)
         self.assertIn("it defines no 'Model'", self.refused(kernelbench(), "Model"))
         two = kernelbench().replace("self, x:", "self, x, y:")
-        self.assertIn("takes 2 inputs (x, y), the operator has 3", self.refused(two, inputs=3))
+        self.assertIn("takes 2 inputs (x, y), the operator has 3", self.refused(two, ranks=(2, 2, 2)))
         plain = "def custom_kernel(data):\n    return data\n"
         self.assertIn("calls no load_inline", self.refused(plain, "custom_kernel"))
 
@@ -254,11 +318,11 @@ class Inline(unittest.TestCase):
         self.assertRegex(output, r"source: .*kernel\.py: line \d+: 'return 2 \* self\.softmax\.softmax_cuda\(x\)' ")
 
     def test_sizes_are_passed_as_the_file_computes_them(self):
-        found = inline_source.find(self.write(GPUMODE.format(source=WRITES)), "custom_kernel", 1)
+        found = self.find(GPUMODE.format(source=WRITES), "custom_kernel")
         self.assertEqual(found["call"], "softmax_into(in0, out0, in0.size(0), in0.size(1))")
         self.assertEqual((found["returns"], found["zeroed"]), (False, False))
         body = "y = torch.zeros_like(x)\n        self.softmax.softmax_cuda(x, y, x.numel() // 2, -1)\n        return y"
-        found = inline_source.find(self.write(kernelbench(body)), "ModelNew", 1)
+        found = self.find(kernelbench(body))
         self.assertEqual(found["call"], "softmax_cuda(in0, out0, (in0.numel() / 2), -1)")
         self.assertEqual((found["returns"], found["zeroed"]), (False, True))
 

@@ -1,6 +1,7 @@
 // The part of PyTorch that CUDA sources of extensions use on the host: dense tensors in the emulated device's memory,
-// their sizes, types and pointers, their creation, and checks. There is no arithmetic: an operation of PyTorch on
-// tensors (torch::sum, a + b) does not compile.
+// their sizes, types and pointers, their creation, and checks. The only arithmetic is what sources do with the partial
+// results of their kernels: the sum or the mean of a tensor, and its product with a number. They are computed in f64.
+// Any other operation of PyTorch on tensors (torch::matmul, a + b) does not compile.
 #pragma once
 
 #include <cstdint>
@@ -254,30 +255,73 @@ class Tensor {
       cudaMemcpyAsync(data_ptr(), other.data_ptr(), static_cast<size_t>(nbytes()), cudaMemcpyDeviceToDevice, nullptr);
     return *this;
   }
-  Tensor& fill_(double value) {
-    switch (type_) {
-      case ScalarType::Bool:
-      case ScalarType::Byte: return fill_with<uint8_t>(value);
-      case ScalarType::Char: return fill_with<int8_t>(value);
-      case ScalarType::Short: return fill_with<int16_t>(value);
-      case ScalarType::Int: return fill_with<int32_t>(value);
-      case ScalarType::Long: return fill_with<int64_t>(value);
-      case ScalarType::Half: return fill_with<Half>(static_cast<float>(value));
-      case ScalarType::BFloat16: return fill_with<BFloat16>(static_cast<float>(value));
-      case ScalarType::Float: return fill_with<float>(value);
-      case ScalarType::Double: return fill_with<double>(value);
-    }
+  Tensor& fill_(double value) { return set(std::vector<double>(static_cast<size_t>(numel()), value)); }
+  Tensor clone() const;
+  Tensor to(const Device&) const { return *this; }
+
+  Tensor sum() const { return total(1); }
+  Tensor mean() const { return total(static_cast<double>(numel())); }
+  Tensor mul(double factor) const {
+    return changed([&](double v) { return v * factor; });
+  }
+  Tensor div(double divisor) const {
+    return changed([&](double v) { return v / divisor; });
+  }
+  template <class T>
+  T item() const {
+    if (numel() != 1) fail("torch", 0, "", "a tensor of ", numel(), " elements is no number");
+    return static_cast<T>(values()[0]);
+  }
+
+  // All elements, after the work before has ended.
+  std::vector<double> values() const {
+    std::vector<double> all;
+    with_type([&](auto element) {
+      std::vector<decltype(element)> elements(static_cast<size_t>(numel()));
+      if (!elements.empty())
+        cudaMemcpy(elements.data(), data_ptr(), static_cast<size_t>(nbytes()), cudaMemcpyDeviceToHost);
+      for (const auto e : elements) all.push_back(static_cast<double>(e));
+    });
+    return all;
+  }
+  Tensor& set(const std::vector<double>& values) {
+    with_type([&](auto element) {
+      using T = decltype(element);
+      std::vector<T> elements;
+      for (const double v : values) {
+        if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>)
+          elements.push_back(T(static_cast<float>(v)));
+        else
+          elements.push_back(static_cast<T>(v));
+      }
+      if (!elements.empty())
+        cudaMemcpy(data_ptr(), elements.data(), static_cast<size_t>(nbytes()), cudaMemcpyHostToDevice);
+    });
     return *this;
   }
-  Tensor clone() const;
 
  private:
-  template <class T, class Value>
-  Tensor& fill_with(Value value) {
-    const std::vector<T> all(static_cast<size_t>(numel()), static_cast<T>(value));
-    if (!all.empty()) cudaMemcpy(data_ptr(), all.data(), static_cast<size_t>(nbytes()), cudaMemcpyHostToDevice);
-    return *this;
+  // Calls run with an element of the type.
+  template <class Run>
+  void with_type(const Run& run) const {
+    switch (type_) {
+      case ScalarType::Bool:
+      case ScalarType::Byte: return run(uint8_t());
+      case ScalarType::Char: return run(int8_t());
+      case ScalarType::Short: return run(int16_t());
+      case ScalarType::Int: return run(int32_t());
+      case ScalarType::Long: return run(int64_t());
+      case ScalarType::Half: return run(Half());
+      case ScalarType::BFloat16: return run(BFloat16());
+      case ScalarType::Float: return run(float());
+      case ScalarType::Double: return run(double());
+    }
   }
+  // The sum of all elements, divided.
+  Tensor total(double divisor) const;
+  // Each element changed in f64, and rounded once.
+  template <class Change>
+  Tensor changed(const Change& change) const;
   size_t place(int64_t i) const {
     if (i < -dim() || i >= dim()) fail("torch", 0, "", "a tensor of ", dim(), " dimensions has no dimension ", i);
     return static_cast<size_t>(i < 0 ? i + dim() : i);
@@ -311,7 +355,30 @@ inline Tensor empty_like(const Tensor& t, const TensorOptions& options) { return
 inline Tensor empty_like(const Tensor& t) { return empty(t.sizes(), t.options()); }
 inline Tensor zeros_like(const Tensor& t, const TensorOptions& options) { return zeros(t.sizes(), options); }
 inline Tensor zeros_like(const Tensor& t) { return zeros(t.sizes(), t.options()); }
+inline Tensor full(const IntArrayRef& sizes, double value, const TensorOptions& options = {}) {
+  return empty(sizes, options).fill_(value);
+}
+inline Tensor full_like(const Tensor& t, double value) { return full(t.sizes(), value, t.options()); }
+inline Tensor ones(const IntArrayRef& sizes, const TensorOptions& options = {}) { return full(sizes, 1, options); }
+inline Tensor ones_like(const Tensor& t) { return full_like(t, 1); }
+inline Tensor tensor(double value, const TensorOptions& options = {}) { return full({}, value, options); }
+inline int64_t maybe_wrap_dim(int64_t dim, int64_t dims) { return dim < 0 ? dim + dims : dim; }
+
 inline Tensor Tensor::clone() const { return empty_like(*this).copy_(*this); }
+inline Tensor Tensor::total(double divisor) const {
+  double sum = 0;
+  for (const double v : values()) sum += v;
+  return full({}, sum / divisor, is_floating_point() ? type_ : ScalarType::Long);
+}
+template <class Change>
+Tensor Tensor::changed(const Change& change) const {
+  std::vector<double> all = values();
+  for (double& v : all) v = change(v);
+  return empty_like(*this).set(all);
+}
+inline Tensor operator*(const Tensor& t, double factor) { return t.mul(factor); }
+inline Tensor operator*(double factor, const Tensor& t) { return t.mul(factor); }
+inline Tensor operator/(const Tensor& t, double divisor) { return t.div(divisor); }
 
 constexpr ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char, kShort = ScalarType::Short,
                      kInt = ScalarType::Int, kLong = ScalarType::Long, kHalf = ScalarType::Half,
