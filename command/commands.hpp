@@ -106,4 +106,33 @@ struct golden_options {
 int golden_check(const golden_options& options);
 int golden_regenerate(const golden_options& options);
 
+// `warpcheck run`: the exact value and the bound of a formula for given arrays.
+struct run_formula_options {
+  std::string formula;
+  std::vector<std::string> inputs;   // NAME=FILE.npy
+  std::vector<std::string> values;   // NAME=NUMBER: a scalar, or an extent that no input has
+  std::vector<std::string> outputs;  // NAME=FILE.npy, or FILE.npy if there is one output: the exact values
+  std::vector<std::string> bounds;   // the same for the bounds
+};
+int run_formula(const run_formula_options& o);
+
+// `warpcheck format` and `gradient`, of formulas (formula_arguments.hpp).
+// Prints the operators in their canonical form.
+int format_formulas(const std::string& argument);
+// Prints the backward operator of each as a formula. Throws usage_error if an expression has no rule.
+int print_gradients(const std::string& argument);
+
+// `warpcheck judge`: judges given arrays, call after call, for programs that have them (python/warpcheck/judging.py).
+// Reads requests from standard input, a line of JSON each, and answers each with a line of JSON, until the input ends.
+//
+// A request: {"operator": "softmax", "inputs": [ARRAY, ...], "outputs": [ARRAY, ...], "scalars": {"alpha": "2"},
+// "exact": [FILE, ...]}. An ARRAY is {"dtype": "f32", "shape": [3, 65], "file": PATH}, with "name" if its place does
+// not determine the tensor of the description. The file holds its elements, row after row. Without outputs, only exact
+// values and bounds are asked for: for each output of the case in order, the file of "exact" gets the exact value of
+// every element, then its bound, as doubles; NaN where the operator's property judges no such element.
+//
+// The answer: {"report": case report, "outputs": [{"name", "shape"}]}, or {"error": sentence} for a request that the
+// description does not allow.
+int judge();
+
 }  // namespace warpcheck::cli

@@ -1,8 +1,7 @@
-#include "command/formula_mutants.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,8 +11,8 @@
 #include "command/commands.hpp"
 #include "command/formula_arguments.hpp"
 #include "command/formula_interpreter.hpp"
+#include "command/mutants/mutants.hpp"
 #include "command/plan.hpp"
-#include "command/stopwatch.hpp"
 #include "command/support.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
@@ -190,7 +189,7 @@ void check_formula_options(const mutants_options& o) {
 
 int formula_mutants(const mutants_options& o) {
   check_formula_options(o);
-  const stopwatch watch;
+  const auto begin = std::chrono::steady_clock::now();
   formula_score all;
   nlohmann::json list = nlohmann::json::array();
   size_t chosen = 0;
@@ -221,7 +220,7 @@ int formula_mutants(const mutants_options& o) {
   if (chosen == 0) throw usage_error("--only: no mutant has such an id; --list lists them");
   if (o.list) return k_pass;
   const int code = all.survived == 0 && all.killed > 0 ? k_pass : k_violation;
-  fmt::print("{} mutants in {:.1f} s\n", list.size(), watch.seconds());
+  fmt::print("{} mutants in {:.1f} s\n", list.size(), engine::seconds_since(begin));
   if (!o.json.empty())
     write_file(o.json, nlohmann::json{{"schema", "warpcheck-mutants-1"},
                                       {"version", WARPCHECK_VERSION},

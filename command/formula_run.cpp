@@ -1,5 +1,3 @@
-#include "command/formula_run.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

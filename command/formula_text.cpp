@@ -1,5 +1,3 @@
-#include "command/formula_text.hpp"
-
 #include <cstdio>
 
 #include "command/commands.hpp"

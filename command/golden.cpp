@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -11,11 +12,11 @@
 #include "command/formula_arguments.hpp"
 #include "command/formula_golden.hpp"
 #include "command/profile.hpp"
-#include "command/stopwatch.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
+#include "properties/engine/processes/contain.hpp"
 #include "properties/engine/processes/supervisor.hpp"
 #include "properties/engine/trials/run_case.hpp"
 
@@ -111,7 +112,7 @@ std::vector<engine::case_report> run_all(const std::vector<engine::trial_case>& 
 
 int golden_check(const golden_options& asked) {
   const golden_options o = with_defaults(asked);
-  const stopwatch watch;
+  const auto begin = std::chrono::steady_clock::now();
   std::string note;
   const std::string device = resolve_device(o.device, note);
   golden::check_options options;
@@ -139,7 +140,8 @@ int golden_check(const golden_options& asked) {
     if (r.report && r.report->result != engine::verdict::pass)
       fmt::print("{}: {}", r.path, engine::describe(*r.report));
   }
-  fmt::print("{} files agree, {} do not, {} skipped in {:.1f} s\n", passed, failed, skipped, watch.seconds());
+  fmt::print("{} files agree, {} do not, {} skipped in {:.1f} s\n", passed, failed, skipped,
+             engine::seconds_since(begin));
   // Another candidate must stay within its bounds, but match our accuracy only if requested.
   int worse = 0;
   if (o.candidate == "builtin" || o.ratchet) worse = failed ? 0 : worsened_entries(o, device, note, ops);

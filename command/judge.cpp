@@ -1,5 +1,3 @@
-#include "command/judge.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

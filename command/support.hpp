@@ -105,4 +105,7 @@ void check_shrink_seconds(double seconds);
 // Parses i/n with 0 <= i < n.
 std::pair<int, int> parse_shard(const std::string& text);
 
+// Cuts quotations of more than 120 characters, such as parts of a case line, in the middle.
+std::string with_short_quotations(std::string text);
+
 }  // namespace warpcheck::cli

@@ -10,7 +10,6 @@
 
 #include "command/candidates/described_contract.hpp"
 #include "command/candidates/entry_parameters.hpp"
-#include "command/candidates/inline_source_text.hpp"
 #include "command/candidates/toolchain.hpp"
 #include "properties/engine/error.hpp"
 

@@ -11,6 +11,7 @@ namespace warpcheck::cli {
 inline constexpr const char* k_inline_entry = "warpcheck_inline";  // the function of the file that is made
 
 bool has_inline_source(const std::string& file);  // by its name
+const char* inline_source_program();              // the text of inline_source.py, which reads the file
 
 // Returns the text of that file, which will lie at `path`. `entry` is the class or function of the Python file that
 // calls the kernel (inline_source.py). Its inputs are the mandatory inputs of the operator, in their order. Nothing of

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -19,7 +20,6 @@
 #include "command/mutants/mutant_report.hpp"
 #include "command/mutants/mutant_tests.hpp"
 #include "command/mutants/mutant_trial.hpp"
-#include "command/stopwatch.hpp"
 #include "command/support.hpp"
 #include "command/terminal.hpp"
 #include "properties/engine/error.hpp"
@@ -133,7 +133,7 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
     tried_mutant* e;
     engine::child_process process;
   };
-  const stopwatch watch;
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<running> pool;
   std::string failures;
   size_t next = 0, done = 0;
@@ -171,8 +171,8 @@ void run_all(const std::vector<tried_mutant*>& chosen, const task& one, int jobs
       if (fs::exists(e.path) && !fs::exists(failure)) {
         e.result = mutant_result_from_json(read_text(e.path));
         erase_progress_line();
-        fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", watch.seconds(), done, chosen.size(), e.m.op, e.m.id,
-                   outcome(e));
+        fmt::print(stderr, "{:>6.1f} s {}/{} {} {}: {}\n", engine::seconds_since(begin), done, chosen.size(), e.m.op,
+                   e.m.id, outcome(e));
       } else {
         failures += fmt::format("mutant {}: it could not be tried: {}\n", e.m.id,
                                 fs::exists(failure) ? read_text(failure) : pool[i].process.death());
@@ -371,7 +371,7 @@ void write_json(const mutants_run& run, const mutants_options& o, const mutant_s
 int mutants(const mutants_options& asked) {
   mutants_options o = asked;
   if (o.operators.empty()) o.operators = plugin_operators();
-  const stopwatch watch;
+  const auto begin = std::chrono::steady_clock::now();
   const interrupt_watch signals;
   const engine::orphan_collector orphans;
   check_options(o);
@@ -397,7 +397,7 @@ int mutants(const mutants_options& asked) {
   print_mutants(run.entries);
   print_survivors(run.entries);
   const std::map<std::string, mutant_score> scores = print_scores(run.entries);
-  fmt::print("{} mutants in {:.1f} s\n", run.entries.size(), watch.seconds());
+  fmt::print("{} mutants in {:.1f} s\n", run.entries.size(), engine::seconds_since(begin));
   mutant_score all;
   for (const tried_mutant& e : run.entries) all.add(e);
   bool pass = all.judged() + all.outside > 0 && all.as_expected == all.judged();

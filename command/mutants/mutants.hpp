@@ -26,4 +26,8 @@ struct mutants_options {
 // suite, the compiler or the options change.
 int mutants(const mutants_options& options);
 
+// `warpcheck mutants FILE.op`: tests the trial of a formula. Each mutated formula, run by the interpreter, must fail
+// it. Returns 0 if every mutant is killed, except those with the formula's exact values in every case; otherwise 1.
+int formula_mutants(const mutants_options& options);
+
 }  // namespace warpcheck::cli
