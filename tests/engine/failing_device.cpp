@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "abi/candidate_table.hpp"
+#include "abi/host_memory.hpp"
 
 namespace {
 
@@ -20,7 +21,6 @@ const char* last_error() { return "planted"; }
 void* alloc(size_t bytes, size_t, size_t) { return fails("alloc") ? nullptr : std::calloc(1, bytes + 1); }
 void release(void* p) { std::free(p); }
 int64_t check_guards(const void*) { return INT64_MIN; }
-void forget(void*, size_t) {}
 int copy_in(void* destination, const void* source, size_t bytes) {
   std::memcpy(destination, source, bytes);
   return fails("copy_in");
@@ -33,28 +33,21 @@ void* stream_create(const warpcheck_stream_options*) {
   static int token;
   return fails("stream_create") ? nullptr : &token;
 }
-void stream_destroy(void*) {}
 int stream_synchronize(void*, warpcheck_finding_fn, void*) { return fails("stream_synchronize"); }
 int stream_renew(void*, const warpcheck_stream_options*) { return fails("stream_renew"); }
 int usable() { return std::getenv("WARPCHECK_TEST_LOST") == nullptr; }
 
-const warpcheck_device_api k_device = {sizeof(warpcheck_device_api),
-                                       WARPCHECK_DEVICE_CPU,
-                                       describe,
-                                       last_error,
-                                       alloc,
-                                       release,
-                                       check_guards,
-                                       forget,
-                                       copy_in,
-                                       copy_out,
-                                       stream_create,
-                                       stream_destroy,
-                                       stream_synchronize,
-                                       nullptr,
-                                       nullptr,
-                                       usable,
-                                       stream_renew};
+const warpcheck_device_api k_device = [] {
+  warpcheck_device_api api =
+      warpcheck::host_memory::api_of(WARPCHECK_DEVICE_CPU, describe, last_error, alloc, release, check_guards);
+  api.copy_in = copy_in;
+  api.copy_out = copy_out;
+  api.stream_create = stream_create;
+  api.stream_synchronize = stream_synchronize;
+  api.stream_renew = stream_renew;
+  api.usable = usable;
+  return api;
+}();
 
 // The softmax of rows of one element.
 warpcheck_status run(warpcheck_call* call) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "abi/candidate_table.hpp"
+#include "abi/host_memory.hpp"
 
 #ifdef PRETENDED_RACE
 constexpr bool k_detects = true;
@@ -83,11 +84,6 @@ void* alloc(size_t bytes, size_t misalign, size_t) {
 }
 void release(void* p) { std::free(reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(p) / 256 * 256)); }
 int64_t check_guards(const void*) { return INT64_MIN; }
-void forget(void*, size_t) {}
-int copy(void* destination, const void* source, size_t bytes) {
-  std::memcpy(destination, source, bytes);
-  return 0;
-}
 
 void* stream_create(const warpcheck_stream_options* options) {
   const bool named = options->schedule && *options->schedule;
@@ -163,22 +159,15 @@ warpcheck_status run(warpcheck_call* call) {
 
 const warpcheck_device_api& device_api() {
   static const warpcheck_device_api api = [] {
-    warpcheck_device_api a = {};
-    a.struct_size = sizeof a;
-    a.device = PRETENDED_DEVICE;
-    a.describe = describe;
-    a.last_error = last_error;
-    a.alloc = alloc;
-    a.release = release;
-    a.check_guards = check_guards;
-    a.forget = forget;
-    a.copy_in = a.copy_out = copy;
+    warpcheck_device_api a =
+        warpcheck::host_memory::api_of(PRETENDED_DEVICE, describe, last_error, alloc, release, check_guards);
     a.stream_create = stream_create;
     a.stream_destroy = stream_destroy;
     a.stream_synchronize = stream_synchronize;
     a.capture_begin = capture_begin;
     a.capture_replay = capture_replay;
     a.usable = usable;
+    a.stream_renew = nullptr;
     return a;
   }();
   return api;
