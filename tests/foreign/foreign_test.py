@@ -83,8 +83,7 @@ class Foreign(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.write("command", COMMAND)
-        os.chmod(self.path("command"), 0o755)
+        self.write_program("command", COMMAND)
         names = ["clean", "idle", "lost", "racy", "slow", "hungry", "thrusting", "odd", "torn", "elsewhere"]
         for name in [*names, "choosy", "failing", "hollow", "asserting", "beyond"]:
             self.write(f"programs/{name}/a.cu", MAIN)
@@ -97,11 +96,25 @@ class Foreign(unittest.TestCase):
         with open(self.path(name), "w") as f:
             f.write(text)
 
+    def write_program(self, name, text):
+        self.write(name, text)
+        os.chmod(self.path(name), 0o755)
+
+    def foreign(self, *arguments, **options):
+        return subprocess.run([sys.executable, FOREIGN, *arguments], capture_output=True, text=True, **options)
+
+    def score(self, suite, folder, *arguments, by="labelled", **options):
+        """Runs the codes of a suite by the program `by`, whose scores go to scores.json."""
+        return self.foreign("--suite", suite, self.path(folder), "--warpcheck", self.path(by), "--out",
+                            self.path("scores"), *arguments, **options)
+
+    def scores(self):
+        with open(self.path("scores.json")) as f:
+            return {r["code"]: r for r in json.load(f)}
+
     def run_it(self, *options):
         out = self.path("table")
-        command = [sys.executable, FOREIGN, self.path("programs"), "--warpcheck", self.path("command"), "--out", out]
-        command += options
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = self.foreign(self.path("programs"), "--warpcheck", self.path("command"), "--out", out, *options)
         rows = []
         if os.path.exists(out + ".json"):
             with open(out + ".json") as f:
@@ -254,66 +267,53 @@ code, worst ="""))
         self.assertEqual(sorted(first), sorted(self.run_it("--sample", "3", "--seed", "5")[1]))
 
     def test_a_folder_that_is_not_there_is_refused(self):
-        done = subprocess.run([sys.executable, FOREIGN, self.path("none")], stderr=subprocess.PIPE, text=True)
+        done = self.foreign(self.path("none"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("is not a folder", done.stderr)
 
     def test_a_suite_is_scored_by_its_reports(self):
-        self.write("labelled", LABELLED)
-        os.chmod(self.path("labelled"), 0o755)
+        self.write_program("labelled", LABELLED)
         for name in FINDINGS:
             self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
-        command = [sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--warpcheck", self.path("labelled"),
-                   "--out", self.path("scores")]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = self.score("scor", "scor")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("| scor | 9 | 2 | 1 | 2 | 1 | 0 | 0 | 2 | 1 |", done.stdout)
-        with open(self.path("scores.json")) as f:
-            rows = {r["code"]: r for r in json.load(f)}
-        self.assertEqual(rows["race_behind_bounds"]["found"], ["out_of_bounds", "race"])
+        self.assertEqual(self.scores()["race_behind_bounds"]["found"], ["out_of_bounds", "race"])
         self.assertIn("missed: race_unseen: new: crash: c.cu:1", done.stdout)
         self.assertIn("false: norace_alarm: new: race: c.cu:1", done.stdout)
         self.assertIn("refused: norace_beyond: new: the PTX", done.stdout)
         self.assertIn("refused: norace_broken: new: a.cu:1:2: error: 'x' was not declared", done.stdout)
 
     def test_codes_run_beside_compute_sanitizer(self):
-        self.write("bin/nvcc", "#!/bin/sh\ngrep -q norace_broken code.cu && exit 1\n"
-                   "(echo '#!/bin/sh'; sed 's,//,#,' code.cu) > code; chmod +x code\n")
-        self.write("bin/compute-sanitizer", "#!/bin/sh\necho $* > last\n"
-                   "case $(cat code) in *race_unseen*) exit 255;; *race_seen*) n=3;;"
-                   " *alarm*) n=1;; *) n=0;; esac\n"
-                   f"cp last {self.path('last')}\necho \"========= RACECHECK SUMMARY: $n hazards displayed\"\n")
-        self.write("labelled", LABELLED)
-        for name in ("labelled", "bin/nvcc", "bin/compute-sanitizer"):
-            os.chmod(self.path(name), 0o755)
+        self.write_program("bin/nvcc", "#!/bin/sh\ngrep -q norace_broken code.cu && exit 1\n"
+                           "(echo '#!/bin/sh'; sed 's,//,#,' code.cu) > code; chmod +x code\n")
+        self.write_program("bin/compute-sanitizer", "#!/bin/sh\necho $* > last\n"
+                           "case $(cat code) in *race_unseen*) exit 255;; *race_seen*) n=3;;"
+                           " *alarm*) n=1;; *) n=0;; esac\n"
+                           f"cp last {self.path('last')}\necho \"========= RACECHECK SUMMARY: $n hazards displayed\"\n")
+        self.write_program("labelled", LABELLED)
         names = [n for n in FINDINGS if n != "norace_slow"]
         for name in names:
             self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
-        command = [sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--beside", "--warpcheck",
-                   self.path("labelled"), "--out", self.path("scores")]
         path = self.path("bin") + ":" + os.environ["PATH"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, "PATH": path})
+        done = self.score("scor", "scor", "--beside", env={**os.environ, "PATH": path})
         self.assertIn("| warpcheck | 8 | 2 | 1 | 2 | 1 | 2 | ", done.stdout, done.stderr)
         self.assertIn("| compute-sanitizer | 8 | 1 | 1 | 3 | 1 | 2 | ", done.stdout)  # one crashes, one is not compiled
         with open(self.path("last")) as f:
             self.assertEqual(f.read(), "--tool racecheck --print-limit 1 ./code\n")
-        none = subprocess.run(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PATH": "/usr/bin:/bin"})
+        none = self.score("scor", "scor", "--beside", env={**os.environ, "PATH": "/usr/bin:/bin"})
         self.assertEqual(none.returncode, 2)
         self.assertIn("--beside: 'nvcc' is not in PATH", none.stderr)
 
     def test_shards_of_a_suite_make_one_table(self):
-        self.write("labelled", LABELLED.replace("norace_alarm", "norace_interblock_fence_raw"))
-        os.chmod(self.path("labelled"), 0o755)
+        self.write_program("labelled", LABELLED.replace("norace_alarm", "norace_interblock_fence_raw"))
         for name in ("race_seen", "norace_quiet", "norace_interblock_fence_raw"):
             self.write(f"scor/microbenchmarks/src/{name}.cu", f"// {name}\n")
-        command = [sys.executable, FOREIGN, "--suite", "scor"]
         for shard in range(2):
-            done = subprocess.run([*command, self.path("scor"), "--warpcheck", self.path("labelled"), "--shard",
-                                   f"{shard}/2", "--out", self.path(f"part{shard}")], stderr=subprocess.PIPE, text=True)
+            done = self.score("scor", "scor", "--shard", f"{shard}/2", "--out", self.path(f"part{shard}"))
             self.assertEqual(done.returncode, 0, done.stderr)  # its only disagreement was judged by reading
-        done = subprocess.run([*command, self.path("part0.json"), self.path("part1.json"), "--out", self.path("all")],
-                              stdout=subprocess.PIPE, text=True)
+        done = self.foreign("--suite", "scor", self.path("part0.json"), self.path("part1.json"), "--out",
+                            self.path("all"))
         self.assertEqual(done.returncode, 0)
         self.assertIn("| scor | 3 | 1 | 0 | 1 | 1 |", done.stdout)
         self.assertIn("false: norace_interblock_fence_raw: the readers spin on a relaxed atomic", done.stdout)
@@ -321,21 +321,15 @@ code, worst ="""))
     def test_a_tenth_of_a_suite_is_drawn_by_its_seed(self):
         for i in range(20):
             self.write(f"scor/microbenchmarks/src/race_{i}.cu", "// race_seen\n")
-        self.write("labelled", LABELLED)
-        os.chmod(self.path("labelled"), 0o755)
-        subprocess.run([sys.executable, FOREIGN, "--suite", "scor", self.path("scor"), "--sample", "10%", "--seed", "3",
-                        "--warpcheck", self.path("labelled"), "--out", self.path("tenth")], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-        with open(self.path("tenth.json")) as f:
-            self.assertEqual(len(json.load(f)), 2)
-        done = subprocess.run([sys.executable, FOREIGN, self.path("programs"), "--sample", "x"], stderr=subprocess.PIPE,
-                              text=True)
+        self.write_program("labelled", LABELLED)
+        self.score("scor", "scor", "--sample", "10%", "--seed", "3")
+        self.assertEqual(len(self.scores()), 2)
+        done = self.foreign(self.path("programs"), "--sample", "x")
         self.assertEqual(done.returncode, 2)
         self.assertIn("'x' is not a number of programs, or 10%", done.stderr)
 
     def test_a_suite_without_codes_is_refused(self):
-        command = [sys.executable, FOREIGN, "--suite", "hirace", self.path("programs")]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        done = self.foreign("--suite", "hirace", self.path("programs"))
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "has no code of hirace; to fetch it: git clone .* checkout [0-9a-f]{7}")
 
@@ -347,16 +341,12 @@ code, worst ="""))
         for name in labels:
             self.write(f"indigo/generatedCodes/CUDA/CODES/{name}.cu", "")
         self.write("command", "#!/bin/sh\necho 'error: no'; exit 2\n")
-        command = [sys.executable, FOREIGN, "--suite", "indigo3", self.path("indigo"), "--warpcheck",
-                   self.path("command"), "--out", self.path("scores")]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = self.score("indigo3", "indigo", by="command")
         self.assertEqual(done.returncode, 1, done.stderr)  # all are refused
-        with open(self.path("scores.json")) as f:
-            self.assertEqual({r["code"]: (r["wanted"], r["bounds"]) for r in json.load(f)}, labels)
+        self.assertEqual({code: (r["wanted"], r["bounds"]) for code, r in self.scores().items()}, labels)
 
     def test_codes_of_indigo3_are_generated_after_the_fetch(self):
-        command = [sys.executable, FOREIGN, "--suite", "indigo3", self.path("programs")]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        done = self.foreign("--suite", "indigo3", self.path("programs"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("sed -i 's/{nobug}/{all}/' codeGen/configure.txt && python3 generate_all_codes.py cuda",
                       done.stderr)
@@ -370,9 +360,7 @@ code, worst ="""))
                    " void f(grid_group g) { synchronize(g); }\n")
         self.write("command", "#!/usr/bin/env python3\nimport sys\nprint('error: ' + open(sys.argv[2]).read()"
                    ".replace('\\n', ' ')[-160:])\nsys.exit(2)\n")
-        command = [sys.executable, FOREIGN, "--suite", "gpuverify", self.path("suite"), "--warpcheck",
-                   self.path("command"), "--out", self.path("scores")]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = self.score("gpuverify", "suite", by="command")
         self.assertEqual(done.returncode, 1, done.stderr)  # all are refused
         self.assertIn("| gpuverify | 3 |", done.stdout)
         self.assertIn("k<<<dim3(2, 3), dim3(64, 1), 0>>>(a0_0, a0_1);", done.stdout)
@@ -380,7 +368,7 @@ code, worst ="""))
                    "text = open(sys.argv[2]).read()\n"
                    "made = re.findall('MTGP32KernelState.states', text)\n"
                    "print('error:', *made, text.partition('void f')[2][:60])\nsys.exit(2)\n")
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = self.score("gpuverify", "suite", by="command")
         self.assertIn("cooperative_groups::sync(g)", done.stdout)
         self.assertEqual(done.stdout.count("MTGP32KernelState(states"), 1, done.stdout)
 
@@ -407,9 +395,7 @@ code, worst ="""))
                    "run = {'findings': [{'kind': k, 'text': ''} for k in kinds], 'every_schedule': number < 2,\n"
                    "       'exit_status': int(number in (2, 5))}\n"
                    "json.dump({'runs': [run]}, open(sys.argv[sys.argv.index('--json') + 1], 'w'))\n")
-        os.chmod(self.path("command"), 0o755)
-        done = subprocess.run([sys.executable, FOREIGN, "--suite", "dat3m", self.path("dat3m"), "--warpcheck",
-                               self.path("command"), "--out", self.path("scores")], stdout=subprocess.PIPE, text=True)
+        done = self.score("dat3m", "dat3m", by="command")
         self.assertEqual(done.returncode, 1)
         self.assertIn("| dat3m | 12 | 4 | 2 | 2 | 3 |", done.stdout)
         for disagreement in ("missed: lacks", "missed: lacks ends", "false: forbidden", "false: hung ends",
