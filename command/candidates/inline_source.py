@@ -428,7 +428,7 @@ class Reader:
         for s in statements:
             if self.result is not None:
                 self.refuse(s)
-            if self.is_for_backward(s):
+            if self.is_for_others(s):
                 continue
             elif isinstance(s, ast.Assign) and len(s.targets) == 1:
                 self.bind(s.targets[0], s.value)
@@ -454,13 +454,13 @@ class Reader:
                 self.refuse(s)
 
     @staticmethod
-    def is_for_backward(statement):
-        """True of `ctx.save_for_backward(...)` and `ctx.name = ...`."""
+    def is_for_others(statement):
+        """True of `ctx.save_for_backward(...)`, `ctx.name = ...` and `torch.backends.NAME = ...`."""
         if not isinstance(statement, (ast.Assign, ast.Expr)):
             return False
         kept = statement.targets[0] if isinstance(statement, ast.Assign) else statement.value
         kept = kept.func if isinstance(kept, ast.Call) else kept
-        return isinstance(kept, ast.Attribute) and ast.unparse(kept.value) == "ctx"
+        return isinstance(kept, ast.Attribute) and ast.unparse(kept.value).startswith(("ctx", "torch.backends"))
 
     def is_same(self, statement):
         """True of `x = x.contiguous()`."""

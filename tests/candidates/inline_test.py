@@ -198,6 +198,8 @@ class Inline(unittest.TestCase):
             ("eps = eps", "return softmax.softmax_cuda(x, self.eps)", "softmax_cuda(in0, eps)", {"eps": 1e-5}),
             ("eps = eps", "return softmax.softmax_cuda(x, self.eps)", "softmax_cuda(in0, small)", {"small": 1e-5}),
             ("eps = eps", "return softmax.softmax_cuda(x, float(self.eps))", "softmax_cuda(in0, 1e-05)", {"big": 1}),
+            ("f = softmax", "torch.backends.cudnn.allow_tf32 = False\n        return self.f.softmax_cuda(x)",
+             "softmax_cuda(in0)", {}),
             ("n = 3", "if self.n == 3 and x.dim() == 2 and x.is_cuda and x.dtype == torch.float32:\n"
              "            return softmax.softmax_cuda(x)\n        return torch.softmax(x, 1)", "softmax_cuda(in0)", {}),
             ("n = 3", "if x.ndim > 2 or not x.is_contiguous():\n            return torch.softmax(x, 1)\n"
@@ -241,7 +243,7 @@ torch::Tensor total_cuda(torch::Tensor x, float factor) {
         text = kernelbench("return self.f(x, self.factor)", "SOURCE").replace("softmax_cuda", "total_cuda")
         text = text.replace("def __init__(self)", "def __init__(self, share=0.5)").replace(
             "self.softmax = softmax", "self.f = softmax.total_cuda\n        self.factor = share")
-        for result, code in (("part.sum() / x.numel()", 0), ("part.mean()", 0), ("part.sum() * (1.01 / x.numel())", 1)):
+        for result, code in (("part.sum() / x.numel()", 0), ("part.to(torch::kFloat64).mean().to(x.scalar_type())", 0), ("part.sum() * (1.01 / x.numel())", 1)):
             path = self.write(text.replace("SOURCE", source.replace("RESULT", result)))
             got, output = self.command("verify", str(formula), "--kernelbench", str(path), "--cases", "6", "--property",
                                        "within-error-bound", "--shrink-seconds", "1")

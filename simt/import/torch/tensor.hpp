@@ -258,6 +258,7 @@ class Tensor {
   Tensor& fill_(double value) { return set(std::vector<double>(static_cast<size_t>(numel()), value)); }
   Tensor clone() const;
   Tensor to(const Device&) const { return *this; }
+  Tensor to(ScalarType type) const;
 
   Tensor sum() const { return total(1); }
   Tensor mean() const { return total(static_cast<double>(numel())); }
@@ -376,6 +377,8 @@ Tensor Tensor::changed(const Change& change) const {
   for (double& v : all) v = change(v);
   return empty_like(*this).set(all);
 }
+inline Tensor Tensor::to(ScalarType type) const { return type == type_ ? *this : empty(sizes_, type).set(values()); }
+inline int64_t size(const Tensor& t, int64_t dim) { return t.size(dim); }
 inline Tensor operator*(const Tensor& t, double factor) { return t.mul(factor); }
 inline Tensor operator*(double factor, const Tensor& t) { return t.mul(factor); }
 inline Tensor operator/(const Tensor& t, double divisor) { return t.div(divisor); }
