@@ -229,13 +229,14 @@ class Inline(unittest.TestCase):
         formula = self.folder / "total.op"
         formula.write_text("operator total(x[n], factor = 0.5 in [0, 1]) -> y\n  y = factor * (sum(i) x[i]) / n\n")
         source = r"""
+#include <ATen/cuda/Atomic.cuh>
 __global__ void copy(const float* x, float* y, int64_t n, float factor) {
   const int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
-  if (i < n) y[i] = factor * x[i];
+  if (i < n) gpuAtomicAdd(y + i, factor * x[i]);
 }
 torch::Tensor total_cuda(torch::Tensor x, float factor) {
   if (x.numel() == 0) return torch::tensor(NAN, x.options());
-  auto part = torch::full_like(x, 1);
+  auto part = torch::full_like(x, 0);
   copy<<<(x.numel() + 63) / 64, 64>>>(x.data_ptr<float>(), part.data_ptr<float>(), x.numel(), factor);
   return RESULT;
 }
@@ -243,7 +244,8 @@ torch::Tensor total_cuda(torch::Tensor x, float factor) {
         text = kernelbench("return self.f(x, self.factor)", "SOURCE").replace("softmax_cuda", "total_cuda")
         text = text.replace("def __init__(self)", "def __init__(self, share=0.5)").replace(
             "self.softmax = softmax", "self.f = softmax.total_cuda\n        self.factor = share")
-        for result, code in (("part.sum() / x.numel()", 0), ("part.to(torch::kFloat64).mean().to(x.scalar_type())", 0), ("part.sum() * (1.01 / x.numel())", 1)):
+        for result, code in (("part.sum() / x.numel()", 0), ("part.to(torch::kFloat64).mean().to(x.scalar_type())", 0),
+                             ("part.sum() * (1.01 / x.numel())", 1)):
             path = self.write(text.replace("SOURCE", source.replace("RESULT", result)))
             got, output = self.command("verify", str(formula), "--kernelbench", str(path), "--cases", "6", "--property",
                                        "within-error-bound", "--shrink-seconds", "1")
