@@ -157,6 +157,7 @@ program_run read_run(const std::string& schedule, const run_emulated_options& o,
       r.approximated.push_back(j["text"]);
     } else if (j["kind"] == "every schedule") {
       r.is_every_schedule = true;
+      r.assumed = tidy(j["text"], origins);
     } else if (j["kind"] == "explored") {
       r.explored = j["text"];
     } else if (j["kind"] == "choice") {

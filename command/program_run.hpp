@@ -38,6 +38,7 @@ struct program_run {
   std::vector<std::string> notes;
   std::vector<std::string> approximated;  // constructs that ran and whose results differ from a GPU's
   bool is_every_schedule = false;         // proven: the launches have this outcome under each schedule
+  std::string assumed;                    // by this proof, besides the input; empty: nothing
   std::vector<std::string> choices;       // what the launches' results may depend on
   std::string explored;                   // the number of classes of schedules that ran; empty: not requested
   std::vector<std::string> unsupported;   // constructs that ran and are not modelled, with their lines

@@ -141,7 +141,7 @@ bool is_proven(const program_run& r) { return r.is_every_schedule && r.result ==
 void print_choices(const program_run& r) {
   if (!r.explored.empty()) fmt::print("explored: {}\n", r.explored);
   if (is_proven(r))
-    fmt::print("every schedule: proven for this input\n");
+    fmt::print("every schedule: proven for this input{}{}\n", r.assumed.empty() ? "" : " and ", r.assumed);
   else if (!r.choices.empty())
     fmt::print("every schedule: not proven; it may depend on {}\n", fmt::join(r.choices, "; "));
 }
@@ -237,6 +237,7 @@ nlohmann::json to_json(const run_emulated_options& o, const std::vector<program_
                     {"notes", r.notes},
                     {"approximated", r.approximated},
                     {"every_schedule", r.is_every_schedule},
+                    {"assumed", r.assumed},
                     {"choices", r.choices},
                     {"explored", r.explored},
                     {"unsupported", r.unsupported},

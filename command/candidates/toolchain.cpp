@@ -312,11 +312,15 @@ std::string toolchain::compile(const compilation& c) const {
     std::vector<std::string> rename = {objcopy_};
     if (!is_c_source(source)) rename.insert(rename.end(), {"--redefine-sym", "clock=simt_kernel_clock"});
     if (c.flavour == "race") {
-      for (const char* symbols : {"memcpy=__tsan_memcpy", "memset=__tsan_memset", "memmove=__tsan_memmove",
-                                  "_Znwm=simt_kernel_new", "_Znam=simt_kernel_new_array"})
+      for (const char* symbols :
+           {"memcpy=__tsan_memcpy", "memset=__tsan_memset", "memmove=__tsan_memmove", "_Znwm=simt_kernel_new",
+            "_Znam=simt_kernel_new_array", "_ZNSt6chrono3_V212steady_clock3nowEv=simt_host_steady_now",
+            "_ZNSt6chrono3_V212system_clock3nowEv=simt_host_system_now"})
         rename.insert(rename.end(), {"--redefine-sym", symbols});
       for (const char* name : {"malloc", "frexp", "frexpf", "modf", "modff", "remquo", "remquof"})
         rename.insert(rename.end(), {"--redefine-sym", fmt::format("{0}=simt_kernel_{0}", name)});
+      for (const char* name : {"time", "gettimeofday", "clock_gettime", "timespec_get"})
+        rename.insert(rename.end(), {"--redefine-sym", fmt::format("{0}=simt_host_{0}", name)});
     }
     rename.push_back(objects.back());
     if (const command_result r = run_command(rename); r.status != 0) return r.output;

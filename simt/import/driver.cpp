@@ -33,8 +33,6 @@ CUresult encode(const char* function, const void* pc, CUtensorMap* map, const ::
 
 }  // namespace
 
-#define SIMT_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle pattern,

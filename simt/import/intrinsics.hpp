@@ -302,11 +302,11 @@ inline long long clock64() {
   return simt::import::approximate("clocks", ++ticks);
 }
 namespace simt::import {
-clock_t host_clock();
+clock_t host_clock(const void* pc);
 }
 // What objcopy makes of clock(), which kernels and the host call by the same name.
 extern "C" __attribute__((used)) inline clock_t simt_kernel_clock() {
-  return simt::in_kernel() ? static_cast<clock_t>(clock64()) : simt::import::host_clock();
+  return simt::in_kernel() ? static_cast<clock_t>(clock64()) : simt::import::host_clock(SIMT_CALLER);
 }
 [[noreturn]] inline void __trap() { std::abort(); }
 

@@ -2,11 +2,14 @@
 #include "simt/import/runtime.hpp"
 
 #include <pthread.h>
+#include <sys/time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -49,7 +52,7 @@ void report_choices() {
   const emulation& on = the_program().device;
   if (on.launches > 0 && on.schedule.strategy == strategy::explore) report_exploration(on.explored);
   for (const char* what : host_choices()) report("choice", what, false);
-  if (host_choices().empty() && on.has_one_outcome()) report("every schedule", "", false);
+  if (host_choices().empty() && on.has_one_outcome()) report("every schedule", assumption_on_time(), false);
   if (on.explored.launches == on.launches) return;
   for (const schedule_choice& c : on.choices) {
     const std::string place = c.place == 0 ? "" : " at " + source_line(c.place);
@@ -122,7 +125,10 @@ __attribute__((no_sanitize("thread"))) void approximated(const char* what) {
   if (!in_kernel()) report_approximations();
 }
 
-clock_t host_clock() { return clock(); }
+clock_t host_clock(const void* pc) {
+  host_reads_time(pc);
+  return clock();
+}
 
 void guarded_launch(void (*launch)(emulation* on, const void* what), const void* what) {
   program& p = the_program();
@@ -513,4 +519,20 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->l2CacheSize = static_cast<int>(own.l2_bytes);
   p->persistingL2CacheMaxSize = p->l2CacheSize / 4 * 3;
   return cudaSuccess;
+}
+
+// What objcopy makes of the clocks that a program's host code reads. Weak, because the program may have a variable
+// `time`, which objcopy renames, too.
+#define SIMT_HOST_CLOCK(Type, name, parameters, call)      \
+  __attribute__((weak)) Type simt_host_##name parameters { \
+    simt::import::host_reads_time(SIMT_CALLER);            \
+    return call;                                           \
+  }
+extern "C" {
+SIMT_HOST_CLOCK(std::chrono::steady_clock::time_point, steady_now, (), std::chrono::steady_clock::now())
+SIMT_HOST_CLOCK(std::chrono::system_clock::time_point, system_now, (), std::chrono::system_clock::now())
+SIMT_HOST_CLOCK(time_t, time, (time_t * to), time(to))
+SIMT_HOST_CLOCK(int, gettimeofday, (timeval * to, void* zone), gettimeofday(to, zone))
+SIMT_HOST_CLOCK(int, clock_gettime, (clockid_t clock, timespec* to), clock_gettime(clock, to))
+SIMT_HOST_CLOCK(int, timespec_get, (timespec * to, int base), timespec_get(to, base))
 }

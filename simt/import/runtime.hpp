@@ -279,7 +279,7 @@ inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, 
   if (!begin->recorded || !end->recorded)
     return ::simt::import::misuse("cudaEventElapsedTime", site, "an event was never recorded",
                                   cudaErrorInvalidResourceHandle);
-  ::simt::import::host_asks_for_time();
+  ::simt::import::host_reads_time();
   *milliseconds = ::simt::import::approximate("the time between events", 0.0f);
   return cudaSuccess;
 }

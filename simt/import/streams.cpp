@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "simt/emulated/parts.hpp"
+#include "simt/emulated/symbols.hpp"
 #include "simt/import/launch.hpp"
 
 namespace simt::import {
@@ -37,10 +38,11 @@ struct stream_set {
   uint32_t last = 0;                 // the timeline that ran last
   bool follows_all = false;          // two streams may run concurrently
   bool work_may_wait = true;
-  bool host_waits = false;           // the host waits for the operation that runs
-  bool is_in_call = false;           // of a candidate, in a trial
-  std::vector<const char*> choices;  // of the host (host_chooses)
-  uint64_t launches_untimed = UINT64_MAX;  // before the host asked for a time
+  bool host_waits = false;            // the host waits for the operation that runs
+  bool is_in_call = false;            // of a candidate, in a trial
+  std::vector<const char*> choices;   // of the host (host_chooses)
+  uint64_t launches_before_time = 0;  // when the host first read a time after a launch; 0: it did not
+  uint32_t time_read_at = 0;          // place of that
 
   stream_set() {
     legacy.timeline = 1;
@@ -197,7 +199,7 @@ bool follows_streams() { return the_program().report != nullptr; }
 void begin_call() {
   streams().is_in_call = true;
   streams().choices.clear();
-  streams().launches_untimed = UINT64_MAX;
+  streams().launches_before_time = 0;
   if (has_own_streams()) follow_all_memory();  // made while the library was loaded
 }
 cudaStream_t stream_of_call() { return &streams().of_call; }
@@ -239,12 +241,23 @@ void host_chooses(const char* what) {
   std::vector<const char*>& all = streams().choices;
   if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
 }
-void host_asks_for_time() {
-  streams().launches_untimed = std::min(streams().launches_untimed, the_program().current->launches);
+// A time before the first launch is an input like any other.
+void host_reads_time(const void* pc) {
+  stream_set& all = streams();
+  if (all.launches_before_time > 0 || the_program().current->launches == 0) return;
+  all.launches_before_time = the_program().current->launches;
+  all.time_read_at = code_offset(pc);
+}
+void host_reads_time() { host_reads_time(SIMT_CALLER); }
+bool may_depend_on_time() {
+  const uint64_t before = streams().launches_before_time;
+  return before > 0 && the_program().current->launches > before;
+}
+std::string assumption_on_time() {
+  return may_depend_on_time() ? "the times that the host read, first at " + source_line(streams().time_read_at) : "";
 }
 const std::vector<const char*>& host_choices() {
-  if (the_program().current->launches > streams().launches_untimed)
-    host_chooses("the time between events, which the host knows at a later launch");
+  if (streams().is_in_call && may_depend_on_time()) host_chooses("the times that the host read before a launch");
   if (hb_host_took_part()) host_chooses("an atomic or volatile access of the host while kernels run");
   return streams().choices;
 }

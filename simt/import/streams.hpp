@@ -75,8 +75,14 @@ bool host_waits_for_the_last_work();
 inline constexpr const char* k_query = "a query of a stream or an event";
 inline constexpr const char* k_host_function = "the time of a host function";
 void host_chooses(const char* what);
-// The time between events, on which later launches may depend.
-void host_asks_for_time();
+// The place of the call of the function that uses it.
+#define SIMT_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+// The host reads a clock, on whose time later launches may depend; `pc`: where. The second form is for functions that
+// are inlined.
+void host_reads_time(const void* pc);
+void host_reads_time();
+// Empty if no launch follows a time that the host read after an earlier launch.
+std::string assumption_on_time();
 const std::vector<const char*>& host_choices();
 // Runs all waiting operations, at the program's end.
 void run_waiting();

@@ -107,10 +107,6 @@ TEST(Certificate, ProvesNothingOfWhatTheHostDoesMeanwhile) {
   depends("k<<<1, 64>>>(x);\n  if (cudaStreamQuery(0) != cudaSuccess) return 1;\n", "a query of a stream or an event");
   depends("cudaEvent_t e;\n  cudaEventCreate(&e);\n  cudaEventRecord(e);\n  cudaEventQuery(e);\n",
           "a query of a stream or an event");
-  depends(
-      "cudaEvent_t e;\n  float ms;\n  cudaEventCreate(&e);\n  cudaEventRecord(e);\n"
-      "  cudaEventElapsedTime(&ms, e, e);\n  if (ms < 1) k<<<1, 64>>>(x);\n",
-      "the time between events");
   depends("cudaLaunchHostFunc(0, [](void*) {}, nullptr);\n", "the time of a host function");
   depends("k<<<1, 64>>>(x);\n  std::thread([=] { k<<<1, 64>>>(x); }).join();\n", "the order of the host's threads");
   for (const std::string access :
@@ -122,6 +118,37 @@ TEST(Certificate, ProvesNothingOfWhatTheHostDoesMeanwhile) {
   EXPECT_TRUE(waits.has("every schedule: proven for this input")) << waits.output;
   const result race = said("x[threadIdx.x] = 1;", memory + "__atomic_fetch_add(m, 5, __ATOMIC_RELAXED);\n");
   EXPECT_TRUE(race.has("race: atomic access by the host at ")) << race.output;
+}
+
+// A launch may depend on the times that the host read since the first launch. An earlier time is an input.
+TEST(Certificate, NamesTheTimesThatTheHostReads) {
+  for (int clock = 0; clock < 10; ++clock) {
+    const std::string which = std::to_string(clock);
+    const result between = run_program("--schedule fair --no-trace times.cu -- 10 " + which);
+    EXPECT_TRUE(between.has("every schedule: proven for this input and the times that the host read, first at " +
+                            place_of("times.cu", "clock " + which)))
+        << between.output;
+    const result before = run_program("--schedule fair --no-trace times.cu -- " + which + " 10");
+    EXPECT_TRUE(before.has("every schedule: proven for this input\n")) << before.output;
+  }
+}
+
+// An entry may choose a kernel by a time, which other schedules change.
+TEST(Certificate, ProvesNoCallOfAnEntryThatReadsATimeBetweenLaunches) {
+  for (const std::string time : {"", "(int)std::chrono::steady_clock::now().time_since_epoch().count()"}) {
+    const source_file source(
+        "#include <chrono>\n__global__ void k(const float* x, float* y, int cols) {\n  float sum = 0;\n"
+        "  for (int i = 0; i < cols; ++i) sum += x[blockIdx.x * cols + i];\n  y[blockIdx.x] = sum;\n}\n"
+        "void f(const float* x, float* y, int rows, int cols, cudaStream_t stream) {\n"
+        "  for (int i = 0; i < 2; ++i) {\n    k<<<rows, 1, 0, stream>>>(x, y, cols);\n    volatile int now = 0" +
+        (time.empty() ? "" : " + " + time) + ";\n    (void)now;\n  }\n}\n");
+    const result r = run_command("'" + environment("WARPCHECK_TEST_COMMAND") +
+                                 "' replay 'v1 reduce/within-error-bound x=f32[2x3] fill=randn(7) | y=f32[2] | "
+                                 "candidate=source:" +
+                                 source.path() + ":f device=emulated'");
+    EXPECT_EQ(r.status, 0) << r.output;
+    EXPECT_EQ(r.has("every schedule: proven for this input"), time.empty()) << r.output;
+  }
 }
 
 // Functions of libm write by pointers, which the detector sees.
