@@ -246,6 +246,30 @@ void cuda_structure::note_function(size_t name) {
   other_names_.emplace(t_.text(name));
 }
 
+bool cuda_structure::destroys_what_copies_share() const {
+  for (size_t i = 0; i < t_.size(); ++i)
+    if (destroys_what_copies_share(i)) return true;
+  return false;
+}
+
+bool cuda_structure::destroys_what_copies_share(size_t i) const {
+  if (!is(i, "~") || !t_.is_identifier(i + 1) || !is(i + 2, "(") || scope_of(i) != scope::type) return false;
+  size_t after = match(i + 2) + 1;
+  while (t_.is_identifier(after)) ++after;  // noexcept, override
+  if (is(after, "=") || (is(after, "{") && match(after) == after + 1)) return false;
+  size_t open = i;
+  while (!is(open, "{")) open = closes(open - 1) ? match(open - 1) - 1 : open - 1;
+  const std::string_view name = t_.text(i + 1);
+  for (size_t k = open + 1; k < match(open); ++k) {
+    if (t_.text(k) != name || !is(k + 1, "(") || is(k - 1, "~")) continue;
+    size_t type = k + 2 + is(k + 2, "const");
+    if (t_.text(type) != name) continue;
+    if (is(++type, "<")) type = template_arguments_end(type) + 1;
+    if (is(type + is(type, "const"), "&")) return false;
+  }
+  return true;
+}
+
 std::string cuda_structure::namespaces_of(size_t token) const {
   std::string names;
   for (size_t i = token; i-- > 0;) {

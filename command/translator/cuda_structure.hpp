@@ -70,10 +70,13 @@ class cuda_structure {
   size_t parameter_list(size_t start) const;
   // Returns "acme::detail::" for a name in these namespaces; unnamed ones add nothing.
   std::string namespaces_of(size_t token) const;
+  // True if a class has a destructor with statements, but no copy or move constructor.
+  bool destroys_what_copies_share() const;
 
   void fail(size_t i, std::string construct, std::string allowed);
 
  private:
+  bool destroys_what_copies_share(size_t destructor) const;
   void match_brackets();
   void classify_braces();
   void find_functions();

@@ -264,13 +264,15 @@ std::string compiled_leniently(const toolchain& tools, const import_request& r, 
 
 // Returns the options of the library's own compilation.
 std::vector<std::string> options_of(const toolchain& tools, const import_request& r,
-                                    const std::vector<std::string>& effort) {
+                                    const std::vector<std::string>& effort, bool may_copy) {
   // Reports name the file as the user did, whatever the current folder.
   std::vector<std::string> options = {fmt::format("-ffile-prefix-map={}=.", fs::current_path().string()), "-w"};
   options.insert(options.end(), effort.begin(), effort.end());
   if (!r.standard.empty()) options.push_back("-std=" + r.standard);
   // The flavour handles these checks; the second one makes a function end where its return is missing.
   if (r.flavour == "race") options.push_back("-fsanitize=alignment,object-size");
+  // g++ instruments the copy of a struct if it is a statement, but not an argument or a result. Without elision it is.
+  if (r.flavour == "race" && may_copy && !tools.is_clang()) options.push_back("-fno-elide-constructors");
   options.push_back(tools.is_clang() ? "-fno-strict-return" : "-fsanitize=unreachable");
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);
@@ -364,7 +366,8 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     write_file(written.back()->path, sources[i].text);
     c.sources.push_back(written.back()->path);
   }
-  c.options = options_of(tools, r, effort);
+  const bool may_copy = std::none_of(sources.begin(), sources.end(), [](const auto& s) { return s.needs_elision; });
+  c.options = options_of(tools, r, effort, may_copy);
   // Without -fopenmp, as nvcc compiles it, a region runs on one thread.
   if (all.find("/omp.h\"") != std::string::npos) c.archives.push_back("-lgomp");
   c.output = private_path(folder, stem);

@@ -42,6 +42,8 @@ struct imported_function {
 struct imported_source {
   std::string text;
   bool has_main = false;
+  // A class has a destructor that does something, and no copy constructor: results of this class must not be copied.
+  bool needs_elision = false;
   std::vector<std::string> kernels;  // names of the __global__ functions, in order of appearance
   // Those that are one function, with their namespaces; and the rewritten variables: their namespaces, their names.
   std::vector<std::string> single_kernels;

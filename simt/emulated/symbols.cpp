@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string_view>
@@ -54,6 +55,21 @@ bool is_ours(const std::string& line) {
   return false;
 }
 
+// True of "S::S(S const&)", "S::operator=(S&&)" and the like. Most are implicit: their line is that of the class.
+bool is_copy(std::string_view function) {
+  for (const std::string_view end : {" const&)", "&&)"}) {
+    const size_t open = function.find('(');
+    if (open == std::string_view::npos || function.size() < open + end.size()) continue;
+    const std::string_view type = function.substr(open + 1, function.size() - open - 1 - end.size());
+    const std::string_view name = function.substr(0, open);
+    const std::string_view member = name.substr(std::min(name.rfind(':') + 1, name.size()));
+    if (function.substr(function.size() - end.size()) == end && name.size() == type.size() + 2 + member.size() &&
+        name.substr(0, type.size()) == type && (member == "operator=" || type.find(member) != std::string_view::npos))
+      return true;
+  }
+  return false;
+}
+
 std::string look_up(uint32_t offset) {
   const std::string path = module_path();
   // The byte before a return address is still inside the call. Executables at a fixed address keep it in their symbols.
@@ -61,17 +77,28 @@ std::string look_up(uint32_t offset) {
   if (__ehdr_start.e_type == ET_EXEC) address += reinterpret_cast<uintptr_t>(&__ehdr_start);
   char number[32];
   std::snprintf(number, sizeof number, "%#llx", static_cast<unsigned long long>(address));
-  std::string text, last;
-  if (FILE* pipe = popen(("addr2line -i -e " + quoted(path) + " " + number + " 2>/dev/null").c_str(), "r")) {
-    char buffer[4096];
-    while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
-      const std::string line = trimmed(buffer);
+  std::string text, last, of_copy;
+  if (FILE* pipe = popen(("addr2line -i -f -C -e " + quoted(path) + " " + number + " 2>/dev/null").c_str(), "r")) {
+    char* read = nullptr;
+    size_t space = 0;
+    const auto next = [&](std::string& line) {
+      const bool is_there = getline(&read, &space, pipe) > 0;
+      if (is_there) line = trimmed(read);
+      return is_there;
+    };
+    for (std::string function, line; next(function) && next(line);) {
       if (is_ours(line) || line.compare(0, 2, "??") == 0 || line == last) continue;
+      if (text.empty() && is_copy(function)) {
+        of_copy = line;
+        continue;
+      }
       text += (text.empty() ? "" : " < ") + line;
       last = line;
     }
+    std::free(read);
     pclose(pipe);
   }
+  if (text.empty()) text = of_copy;
   return text.empty() ? path + "+" + number : text;
 }
 

@@ -151,6 +151,30 @@ TEST(Certificate, ProvesNoCallOfAnEntryThatReadsATimeBetweenLaunches) {
   }
 }
 
+// A struct that is an argument or a result of a function which is not inlined is an access of the calling line.
+TEST(Certificate, ProvesNothingIfCopiesOfAStructRace) {
+  const std::string file = "copied_structs.cu";
+  for (int mode = 0; mode < 7; ++mode) {
+    const std::string number = std::to_string(mode);
+    const result r = run_program("--schedule fair --no-trace " + file + " -- " + number);
+    EXPECT_TRUE(r.has("race: read by block (0,0,0) thread 40 at " + place_of(file, "read " + number) +
+                      " and write by block (0,0,0) thread 0 at " + place_of(file, "write " + number) +
+                      " are not ordered"))
+        << number << r.output;
+  }
+}
+
+// A result of a class that owns memory, and that the compiler may copy, is not copied.
+TEST(Certificate, ProvesAProgramWhoseOwnersOfMemoryMustNotBeCopied) {
+  const source_file source(
+      "struct owner {\n  int* p = nullptr;\n  ~owner() { cudaFree(p); }\n};\nstruct both {\n  owner o;\n};\n"
+      "both make() {\n  both b;\n  cudaMalloc(&b.o.p, 256);\n  return b;\n}\n"
+      "__global__ void k(int* x) { x[threadIdx.x] = 1; }\nint main() {\n  both b = make();\n  k<<<1, "
+      "64>>>(b.o.p);\n}\n");
+  const result r = run_program("--schedule fair --no-trace " + source.path());
+  EXPECT_TRUE(ended(r, 0, {"every schedule: proven for this input\n"}));
+}
+
 // Functions of libm write by pointers, which the detector sees.
 TEST(Certificate, ProvesNothingIfFunctionsOfTheMathLibraryRace) {
   for (const std::string call : {"frexp(1.5f, x)", "frexp(1.5, x)", "modf(1.5f, (float*)x)", "modf(1.5, (double*)x)",

@@ -380,6 +380,23 @@ TEST(Lines, ComeFromTheMarkers) {
   EXPECT_EQ(t.text(5), ".5e-3f");
 }
 
+// Without elision, a class whose copies share what its destructor frees would free it twice.
+TEST(Program, NeedsElisionIfCopiesOfAClassShareWhatItsDestructorFrees) {
+  const auto needs = [](const std::string& members) {
+    return rewrite_cuda("template <class T> struct s {\n  int f() { return g({1}); }\n" + members + "\n};\n", "a.cu")
+        .needs_elision;
+  };
+  EXPECT_TRUE(needs("~s() { cudaFree(p); }"));
+  EXPECT_TRUE(needs("s(int n);\n  virtual ~s() noexcept(false) override { cudaFree(p); }"));
+  EXPECT_TRUE(needs("~s();\n  void f(const s& other);"));
+  EXPECT_FALSE(needs(""));
+  EXPECT_FALSE(needs("~s() {}"));
+  EXPECT_FALSE(needs("virtual ~s() = default;"));
+  for (const std::string copy :
+       {"s(const s& o);", "s(s&& o) : p(o.p) { o.p = nullptr; }", "s(s const&) = delete;", "s(const s<T>& o);"})
+    EXPECT_FALSE(needs(copy + " ~s() { cudaFree(p); }")) << copy;
+}
+
 TEST(Program, MainAndKernelsAreFound) {
   const imported_source s = rewrite_cuda(k_kernels + "int main(int argc, char** argv) { return 0; }", "a.cu");
   EXPECT_TRUE(s.has_main);
