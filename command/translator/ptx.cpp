@@ -163,7 +163,47 @@ void ptx_translator::body(const std::vector<ptx_item>& items) {
       scopes_.pop_back();
     else
       item(one);
+    if (const size_t length = waiting_loop(std::span(items).subspan(k)); length > 0) {
+      only_waits_ = true;
+      item(items[k + 1]);
+      only_waits_ = false;
+      k += length - 1;
+    }
   }
+}
+
+// L: try_wait P, ...; @!P bra L;   or   L: try_wait P, ...; @P bra M; bra L; M:
+size_t ptx_translator::waiting_loop(std::span<const ptx_item> items) {
+  using kinds = ptx_item::kinds;
+  const auto text = [&](size_t k) {
+    words parts = k < items.size() && items[k].kind == kinds::statement ? split_ptx(items[k].text, ' ') : words{};
+    std::erase_if(parts, [](const std::string& part) { return part.empty(); });
+    return fmt::format("{}", fmt::join(parts, " "));
+  };
+  const auto jumps = [&](size_t k, const std::string& when, const std::string& to) {
+    return text(k) == fmt::format("{}bra {}", when, to) || text(k) == fmt::format("{}bra.uni {}", when, to);
+  };
+  const std::string wait = text(1);
+  if (items[0].kind != kinds::label ||
+      !(wait.starts_with("mbarrier.try_wait") || wait.starts_with("mbarrier.test_wait")))
+    return 0;
+  const size_t blank = wait.find(' '), comma = wait.find(',');
+  if (comma == std::string::npos || blank > comma) return 0;
+  const std::string result = trim(wait.substr(blank, comma - blank));
+  if (jumps(2, fmt::format("@!{} ", result), items[0].text)) return 3;
+  const bool leaves = items.size() > 4 && items[4].kind == kinds::label &&
+                      jumps(2, fmt::format("@{} ", result), items[4].text) && jumps(3, "", items[0].text);
+  return leaves ? 4 : 0;
+}
+
+bool ptx_translator::is_unread(const std::string& name) const {
+  if (module_ != nullptr || find(&scope::names, without_percent(name)) == nullptr) return false;
+  const std::string word = without_percent(name), text = without_ptx_comments(s_.text);
+  const auto is_part = [&](size_t at) { return at < text.size() && is_name(std::string("a") + text[at]); };
+  int times = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    times += !is_part(at - 1) && !is_part(at + word.size());
+  return times == 2;
 }
 
 // The labels of a scope are known from its start. `rest` begins after its bracket.

@@ -111,7 +111,8 @@ std::string ptx_translator::barriers(const instruction& i) {
 }
 
 std::string ptx_translator::mbarrier(const instruction& i) {
-  const auto& o = i.operands;
+  words o = i.operands;
+  if (i.has("arrive") && o.size() > 1 && is_unread(o[0])) o[0] = "_";
   const auto barrier = [&](const std::string& operand) {
     return fmt::format("ptx::barrier_at({})", address(operand, space_of(i)));
   };
@@ -140,6 +141,9 @@ std::string ptx_translator::mbarrier(const instruction& i) {
     return fmt::format("{}.arrive_and_drop({});", barrier(o[1]), order);
   if ((what == "expect_tx" || what == "complete_tx") && o.size() == 2)
     return fmt::format("{}.expect({}{});", barrier(o[0]), what == "expect_tx" ? "" : "-", as("int64_t", o[1]));
+  if ((what == "try_wait" || what == "test_wait") && o.size() >= 3 && only_waits_)
+    return fmt::format("ptx::wait({}, {} & 1u, {}); {}", address(o[1], space_of(i)), as("unsigned", o[2]), order,
+                       store(o[0], "true"));
   if ((what == "try_wait" || what == "test_wait") && o.size() >= 3)
     return store(o[0], fmt::format("{}.try_wait({} & 1u, {})", barrier(o[1]), as("unsigned", o[2]), order));
   return "";

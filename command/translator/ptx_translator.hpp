@@ -59,6 +59,10 @@ class ptx_translator {
   };
 
   void body(const std::vector<ptx_item>& items);
+  // Returns the number of items, from its label on, of a loop that only waits for a phase of an mbarrier, or 0.
+  static size_t waiting_loop(std::span<const ptx_item> items);
+  // True of a register that the statement names only to declare it and to write it once.
+  bool is_unread(const std::string& name) const;
   void open_scope(std::span<const ptx_item> rest);
   void item(const ptx_item& one);
 
@@ -151,6 +155,7 @@ class ptx_translator {
   std::map<std::string, words> targets_;             // lists of labels by their label
   std::string registers_, code_;
   bool ok_ = true;
+  bool only_waits_ = false;    // the instruction is a loop that waits
   bool carry_is_set_ = false;  // by an instruction of this statement
 };
 

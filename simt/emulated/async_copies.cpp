@@ -355,16 +355,21 @@ unsigned arrival_parity(const mbarrier* m, const call_site& site) {
   return phase_of(m).phase & 1;
 }
 
-void mbarrier::wait(unsigned parity, call_site site) {
+static void wait_for_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site, const void* pc) {
   thread& self = *current;
-  phase_state* s = &use(this, site, SIMT_PC);
+  phase_state* s = &use(m, site, pc);
   while ((s->phase & 1) == (parity & 1)) {
-    self.waits_for = this;
+    self.waits_for = m;
     self.state = thread_state::at_mbarrier;
     wait_here();
-    s = &phase_of(this);
+    s = &phase_of(m);
   }
-  hb_phase_passes(s->known, self, this, k_orders_all);
+  hb_phase_passes(s->known, self, m, order);
+}
+
+void mbarrier::wait(unsigned parity, call_site site) { wait_for_phase(this, parity, k_orders_all, site, SIMT_PC); }
+void wait_for_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site) {
+  wait_for_phase(m, parity, order, site, SIMT_PC);
 }
 
 void bulk_copy(void* destination, const void* source, unsigned bytes, mbarrier* barrier, call_site site) {

@@ -147,6 +147,9 @@ inline int block_vote(reduction how, int id, unsigned count, bool vote, SIMT_SIT
   return how == reduction::count ? ones : how == reduction::all ? ones == voters : ones != 0;
 }
 inline void block_arrive(int id, unsigned count, SIMT_SITE) { named_barrier_arrive(id & 15, count, site); }
+inline void wait(char* p, unsigned parity, barrier_order order, SIMT_SITE) {
+  wait_for_phase(&barrier_at(p), parity, order, site);
+}
 inline void arrive(char* p, unsigned count, barrier_order order, SIMT_SITE) {
   for (unsigned i = 0; i < count; ++i) barrier_at(p).arrive(0, order, site);
 }

@@ -76,6 +76,10 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
         of_int + "r.fetch_or(1 << t % 31" + relaxed,
         barrier + "b.arrive_and_wait(); x[threadIdx.x] = s[63 - threadIdx.x];",
         barrier + "auto k = b.arrive(); b.wait(std::move(k)); x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + "const unsigned at = __cvta_generic_to_shared(&b); "
+                  "asm volatile(\"{ .reg .b64 k; .reg .pred p; mbarrier.arrive.shared.b64 k, [%0]; W: "
+                  "mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @p bra D; bra W; D: }\" :: \"r\"(at) : \"memory\"); "
+                  "x[threadIdx.x] = s[63 - threadIdx.x];",
         barrier + "if (t() > 31) return b.arrive_and_drop(); b.arrive_and_wait(); int n = s[63 - t()]; "
                   "b.arrive_and_wait(); x[t()] = n;"}) {
     const result r = said(kernel);

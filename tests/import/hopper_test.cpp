@@ -30,8 +30,8 @@ struct slip {
 TEST(TensorMaps, AreJudgedLikeOtherBulkCopies) {
   const slip slips[] = {{"box", "NO_WAIT", "race: write by an asynchronous copy of block (0,0,0) thread 0"},
                         {"box", "NO_FENCE_BEFORE_LOAD", "is not ordered before the async proxy's write"},
-                        {"box", "SHORT", "livelock: "},
-                        {"box", "LONG", "livelock: "},
+                        {"box", "SHORT", "deadlock: "},
+                        {"box", "LONG", "deadlock: "},
                         {"store", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},
                         {"store", "NO_WAIT_BEFORE_REUSE", "and read by an asynchronous copy of block (0,0,0) thread 0"},
                         {"add", "NO_FENCE_BEFORE_STORE", "is not visible to the async proxy, which reads"},

@@ -388,7 +388,7 @@ struct slip {
 TEST(Ptx, AndTheLibrariesAreJudgedLikeOurOwnInstructions) {
   const slip slips[] = {
       {"ptx.cu", "cp-async", "NO_WAIT", "race"},  {"ptx.cu", "bulk", "NO_WAIT", "race"},
-      {"ptx.cu", "bulk", "SHORT", "livelock"},    {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
+      {"ptx.cu", "bulk", "SHORT", "deadlock"},    {"ptx.cu", "wgmma", "NO_PROXY_FENCE", "race"},
       {"ptx.cu", "wgmma", "NO_WAIT", "race"},     {"libraries.cu", "barrier", "NO_WAIT", "race"},
       {"waiting.cu", "latch", "NO_WAIT", "race"}, {"libraries.cu", "pipeline-of-a-block", "NO_WAIT", "race"},
       {"ptx.cu", "barrier", "OTHER", "deadlock"}};

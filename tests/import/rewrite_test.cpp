@@ -315,7 +315,8 @@ TEST(Ptx, OperandsAreBoundOnceAndRegistersComeFirst) {
 
 TEST(Ptx, LabelsPredicatesAndAddresses) {
   const std::string s = ptx(R"(asm volatile("{\n.reg .pred P;\nAGAIN:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 P, [%[bar] + 8], %1;\n@!P bra AGAIN;\n}" :: [bar] "r"(a), "r"(b)))");
+      "mbarrier.try_wait.parity.shared::cta.b64 P, [%[bar] + 8], %1;\n"
+      "nanosleep.u32 9;\n@!P bra AGAIN;\n}" :: [bar] "r"(a), "r"(b)))");
   EXPECT_TRUE(has(s, "bool simt_r_P{}; simt_l1_AGAIN:;")) << s;
   EXPECT_TRUE(has(s,
                   "ptx::barrier_at(ptx::own_place(simt_o0, (8ll))).try_wait(ptx::get<unsigned>(simt_o1) & 1u, "
@@ -346,6 +347,29 @@ TEST(Ptx, UnknownInstructionsFailWhereTheyRun) {
 
 TEST(Ptx, AConstraintMayBeOfSeveralLiterals) {
   EXPECT_TRUE(has(ptx(R"(asm("mov.u32 %0, %1;" : "=" "r"(x) : "r"(y)))"), "auto&& simt_o0 = (x);"));
+}
+
+// A loop of try_wait is a wait, which the schedule does not decide; so is an arrival whose state nobody reads.
+TEST(Ptx, ALoopThatOnlyWaitsForAPhaseIsAWait) {
+  const auto of = [](const std::string& loop) {
+    return ptx("asm volatile(\"{ .reg .pred p; .reg .b64 s; .reg .b64 ss; " + loop +
+               " }\" :: \"r\"(a), \"r\"(b) : \"memory\")");
+  };
+  const std::string tries = "W: mbarrier.try_wait.parity.shared::cta.b64  p, [%0], %1; ";
+  for (const char* loop : {"@p bra D; bra W; D:", "@p bra.uni D; bra.uni W; D:", "@!p bra W;"}) {
+    const std::string code = of(tries + loop);
+    EXPECT_TRUE(has(code,
+                    "ptx::wait(ptx::own_place(simt_o0, (0ll)), ptx::get<unsigned>(simt_o1) & 1u, {false, false}); "
+                    "ptx::put(simt_r_p, true);"))
+        << code;
+    EXPECT_FALSE(has(code, "goto")) << code;
+  }
+  for (const char* other :
+       {"@p bra W;", "@!p bra D; bra W; D:", "@p bra D; bra D; D:", "@p bra D; nanosleep.u32 8; bra W; D:"})
+    EXPECT_TRUE(has(of(tries + other), ".try_wait(")) << other;
+  EXPECT_TRUE(has(of("mbarrier.arrive.shared::cta.b64 s, [%0];"), "ptx::arrive(ptx::own_place("));
+  EXPECT_TRUE(has(of("mbarrier.arrive.expect_tx.shared::cta.b64 s, [%0], %1;"), ".arrive(ptx::get<unsigned>(simt_o1)"));
+  EXPECT_TRUE(has(of("mbarrier.arrive.shared::cta.b64 s, [%0]; mov.b64 ss, s;"), "ptx::arrive_for_state("));
 }
 
 TEST(Refused, ConstructsAreNamedAllAtOnce) {
