@@ -28,6 +28,8 @@ struct memory_part {
   size_t bytes;
 };
 void limit_access(void* p, const std::vector<memory_part>& parts);
+// Changes with every allocation, and whenever bytes become uninitialised.
+extern uint64_t memory_layouts;
 // Called once by the next device_free, before it frees; null: nothing is.
 extern void (*before_device_free)();
 

@@ -89,6 +89,8 @@ struct emulation {
   // That a long launch may use at once, under `fair`: the results are the same (simt/emulated/parts.hpp). Only the race
   // flavour checks that kernels write nothing but device memory.
   unsigned processes = 1;
+  // Race flavour: leave out launches that would change nothing (simt/emulated/repeats.hpp).
+  bool skips_repeats = false;
   bool record =
       false;  // keep a seeded schedule's deviations from `fair` in recorded, and a replay's in applied_deviations
 
@@ -104,6 +106,7 @@ struct emulation {
   exploration explored;  // race flavour, schedule explore
   uint64_t launches = 0;
   uint64_t launches_in_parts = 0;  // that have taken over the results of parts
+  uint64_t launches_left_out = 0;  // because they would change nothing
   uint64_t parts_in_vain = 0;      // launches that went on in one process although they had parts
   uint64_t steps = 0;              // scheduler decisions
   uint64_t switches = 0;           // changes of the running thread

@@ -10,6 +10,7 @@
 #include "simt/emulated/happens_before.hpp"
 #include "simt/emulated/parts.hpp"
 #include "simt/emulated/region.hpp"
+#include "simt/emulated/repeats.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -286,7 +287,7 @@ void begin_launch(const launch_config& config, emulation& stream, void (*run_thr
 #ifndef SIMT_FLAVOUR_ASAN
   catch_faults();
 #endif
-  device.parts_are_over = false;
+  device.parts_are_over = device.had_effect = false;
   begin_blocks(config.programmatic_launch);
   if (stream.processes > 1) device.begun = std::chrono::steady_clock::now();
   device.only_checks = stream.detect && !device.step_at_access && device.counting == nullptr;
@@ -382,9 +383,12 @@ void run_locked(launch_config config, void (*run_thread)(void*), void* arguments
 
 }  // namespace
 
-void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments) {
+void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments, const launch_values& values) {
   const std::lock_guard<std::mutex> guard(launch_lock);
+  repeated_launch repeated(config.stream == nullptr ? default_emulation() : *config.stream, config, run_thread, values);
+  if (repeated.changes_nothing()) return;
   run_locked(config, run_thread, arguments);
+  repeated.has_ended();
 }
 
 void count_launches(const emulation* stream) { device.counted = stream; }

@@ -367,6 +367,7 @@ struct executor {
   std::chrono::steady_clock::time_point begun;  // the launch, where it may run in parts (parts.hpp)
   bool parts_are_over = false;                  // it has, or cannot any more
   bool had_parts = false;                       // it has, or one before that it may overlap
+  bool had_effect = false;                      // the launch, by note_effect_of_order
 
   // Scheduler.
   strategy order{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "simt/emulated/kernel_api.hpp"
@@ -26,8 +27,14 @@ struct launch_config {
   bool programmatic_launch = false;
 };
 
+// Bytes on which the work of a launch depends beside its configuration, run_thread and memory; none if not all are
+// known.
+struct launch_values {
+  const void* p = nullptr;
+  size_t bytes = 0;
+};
 // Runs the grid to its end. `run_thread(arguments)` is one thread's kernel call.
-void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments);
+void run_grid(const launch_config& config, void (*run_thread)(void*), void* arguments, const launch_values& values);
 
 // Throws device_error: a limit of the machine is exceeded (named with value and allowed range), the launch produced a
 // finding (its kind and text), or an earlier launch on this stream did and the stream was not cleared.
@@ -37,13 +44,12 @@ void launch(const launch_config& config, void (*kernel)(Parameters...), Argument
     void (*kernel)(Parameters...);
     std::tuple<std::decay_t<Parameters>...> parameters;
   } c{kernel, {static_cast<Parameters>(std::forward<Arguments>(arguments))...}};
-  run_grid(
-      config,
-      [](void* p) {
-        const call& self = *static_cast<const call*>(p);
-        std::apply(self.kernel, self.parameters);
-      },
-      &c);
+  run_grid(config,
+           [](void* p) {
+             const call& self = *static_cast<const call*>(p);
+             std::apply(self.kernel, self.parameters);
+           },
+           &c, {&c, (std::is_trivially_copyable_v<std::decay_t<Parameters>> && ...) ? sizeof c : 0});
 }
 
 // No later launch overlaps one before: the host has waited, or the stream has had something else in between.

@@ -172,7 +172,10 @@ void region_close([[maybe_unused]] char* p, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
+uint64_t memory_layouts = 0;
+
 void* device_alloc(size_t bytes, size_t misalign, size_t elem) {
+  ++memory_layouts;
   if (elem == 0) throw device_error("device_alloc: elem is 0, allowed are sizes of at least 1 byte");
   if (misalign >= 256)
     throw device_error("device_alloc: misalign is " + std::to_string(misalign) + ", allowed are 0 to 255");
@@ -200,6 +203,7 @@ void (*before_device_free)() = nullptr;
 void device_free(void* p) {
   if (const auto work = std::exchange(before_device_free, nullptr)) work();
   if (p == nullptr) return;
+  ++memory_layouts;
   allocator& m = memory();
   const std::lock_guard<std::mutex> guard(m.lock);
   const allocation a = find_live(p, "device_free");

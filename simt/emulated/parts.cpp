@@ -43,7 +43,7 @@ bool has_one_thread() {
 
 void note_effect_of_order() {
   if (is_part) leave_part();
-  device.parts_are_over = true;
+  device.parts_are_over = device.had_effect = true;
 }
 
 #ifndef SIMT_FLAVOUR_ASAN

@@ -125,6 +125,7 @@ void shadow_close_shared(char* p, size_t bytes) { std::memset(shadow.flags + off
 void shadow_forget() { madvise(shadow.words, k_cells, MADV_DONTNEED); }
 
 void mark_uninitialized(void* p, size_t bytes) {
+  ++memory_layouts;
   unit_range* r = range_of(p, bytes);
   if (r == nullptr) throw device_error("mark_uninitialized: [p, p + bytes) is not inside a live device allocation");
   const size_t first = r->begin / k_unit_bytes, last = (r->begin + r->bytes) / k_unit_bytes;

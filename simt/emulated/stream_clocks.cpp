@@ -17,6 +17,7 @@
 namespace simt {
 inline namespace emu {
 
+bool follows_memory = false;
 bool checks_host = false;
 
 namespace {
@@ -313,6 +314,7 @@ void hb_host_goes_ahead(bool does) {
 void hb_follow(const void* p, bool is_shared_with_host) {
   const size_t offset = reinterpret_cast<uintptr_t>(p) - shadow.base;
   if (offset >= k_region_bytes) return;
+  follows_memory = true;
   const unit_range& r = shadow.units[offset / k_unit_bytes];
   for (size_t unit = r.begin / k_unit_bytes; unit <= (r.begin + r.bytes) / k_unit_bytes; ++unit) {
     shadow.units[unit].is_followed = 1;

@@ -64,6 +64,7 @@ bool hb_host_took_part();
 enum class access_kind : uint8_t;
 struct access_record;
 void follow_access(size_t offset, size_t bytes, access_kind kind, const access_record& now);
+extern bool follows_memory;  // some of it, from operation to operation
 // True if the host's accesses must be checked: operations run that it has not waited for, or one is the host's.
 extern bool checks_host;
 void check_host_access(const void* p, size_t bytes, access_kind kind, const void* pc);

@@ -209,17 +209,18 @@ class callable_launch {
       std::tuple<Arguments...> values;
     } c{call, {arguments...}};
     if (dynamic_memory_refused(nullptr, config.smem_bytes, of_stream.where)) return;
+    constexpr bool is_known =
+        sizeof...(Arguments) > 0 && std::is_empty_v<Call> && (std::is_trivially_copyable_v<Arguments> && ...);
     guarded_launch([&](emulation* on) {
       launch_config here = config;
       here.stream = on;
       const auto forbidden = std::make_from_tuple<host_pointers>(c.values);
-      run_grid(
-          here,
-          [](void* p) {
-            const closure& self = *static_cast<const closure*>(p);
-            std::apply(self.call, self.values);
-          },
-          &c);
+      run_grid(here,
+               [](void* p) {
+                 const closure& self = *static_cast<const closure*>(p);
+                 std::apply(self.call, self.values);
+               },
+               &c, {&c.values, is_known ? sizeof c.values : 0});
     });
   }
   Call call;

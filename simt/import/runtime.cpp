@@ -222,6 +222,7 @@ void begin_program(const simt_import_options& options) {
   tolerate(p.keep_going ? tolerance::all : tolerance::benign);
   p.device.schedule = schedule::parse(options.schedule);
   p.device.sm_count = machine_limits{}.cluster;  // programs size grids by this number, which must hold a cluster
+  p.device.skips_repeats = true;
   report_races_of_streams();
   for (const auto& [address, a] : p.memory) follow_memory(address, a.host_too);
   if (options.processes > 0) p.device.processes = options.processes;

@@ -399,6 +399,7 @@ inline cudaError_t cudaCreateTextureObject(cudaTextureObject_t* object, const cu
   auto* const made = new ::simt::import::texture(::simt::import::texture_of(*r, *how));
   made->resource = *r;
   *object = reinterpret_cast<cudaTextureObject_t>(made);
+  ++::simt::memory_layouts;  // another one may have had this address
   return cudaSuccess;
 }
 inline cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* r, cudaTextureObject_t object) {

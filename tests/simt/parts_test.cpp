@@ -163,6 +163,57 @@ TEST(parts, find_the_race_of_updates_in_the_scope_of_a_block) {
   EXPECT_EQ(together.stream.findings.front().text, alone.stream.findings.front().text);
 }
 
+// Standard output is a file, so that the position in it shows what a launch prints.
+struct repeats : testing::Test {
+  void SetUp() override { testing::internal::CaptureStdout(); }
+  void TearDown() override { testing::internal::GetCapturedStdout(); }
+};
+
+TEST_F(repeats, are_left_out_until_memory_changes) {
+  device_array<int> in(k_blocks * k_part_threads), out(in.size());
+  simt::emulation stream;
+  stream.skips_repeats = true;
+  const auto expect_left_out = [&](uint64_t launches) {
+    run_exchange(in.data(), out.data(), k_blocks, extra::nothing, nullptr, &stream);
+    EXPECT_EQ(stream.launches_left_out, launches);
+    EXPECT_EQ(stream.certified, stream.launches);
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 4 * in[i ^ (k_part_threads - 1)] + 6) << i;
+  };
+  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i);
+  for (const uint64_t launches : {0, 0, 1, 2}) expect_left_out(launches);
+  in[7] = 1000;
+  for (const uint64_t launches : {2, 2, 3}) expect_left_out(launches);
+  out[5] = 1000;
+  for (const uint64_t launches : {3, 3, 4}) expect_left_out(launches);
+  const device_array<int> another(4);
+  for (const uint64_t launches : {4, 4, 5}) expect_left_out(launches);
+  stream.schedule = simt::schedule::parse("replay:fair.12-29");
+  expect_left_out(5);
+  EXPECT_EQ(stream.launches, 14u);
+}
+
+TEST_F(repeats, are_none_of_what_a_launch_changes) {
+  updates once(1, false);
+  once.stream.skips_repeats = true;
+  const unsigned before = once.words[28];
+  for (int i = 0; i < 5; ++i) run_updates(once.words.data(), once.sums.data(), k_blocks, false, &once.stream);
+  EXPECT_EQ(once.stream.launches_left_out, 0u);
+  EXPECT_NE(once.words[28], before);
+}
+
+TEST_F(repeats, print_and_write_to_the_host_every_time) {
+  for (const extra what : {extra::prints, extra::writes_host, extra::swaps}) {
+    device_array<int> in(k_blocks * k_part_threads), out(in.size());
+    for (size_t i = 0; i < in.size(); ++i) in[i] = 0;
+    simt::emulation stream;
+    stream.skips_repeats = true;
+    int host = 0;
+    for (int i = 0; i < 5; ++i) run_exchange(in.data(), out.data(), k_blocks, what, &host, &stream);
+    EXPECT_TRUE(stream.ok());
+    EXPECT_EQ(stream.launches_left_out, 0u);
+  }
+}
+
 // The accesses of parts are not known one by one, and a race with them may go unseen.
 TEST(parts, deny_a_certificate_to_a_launch_that_may_overlap_them) {
   device_array<int> in(k_blocks * k_part_threads), out(in.size());
