@@ -111,10 +111,14 @@ void check_type(const tensor_view& v, const tensor_view& first) {
 }
 
 void check_presence(const tensor_view& v, const checked_call& checked, const warpcheck_call& call) {
-  if (!v.tensor) return;
+  const scalar_value* forbids = nullptr;
   for (const scalar_value& never : v.rule->never_with)
-    if (find_scalar(call, never.scalar) == never.value)
-      refuse(v.rule->name + " is given, must be absent where " + never.scalar + " is " + text_of(never.value));
+    if (find_scalar(call, never.scalar) == never.value) forbids = &never;
+  if (!v.tensor && !forbids && !v.rule->before.empty() && !checked.at(v.rule->before).is_empty())
+    refuse(v.rule->name + " is absent, must be " + v.rule->before + " as it was before");
+  if (!v.tensor) return;
+  if (forbids)
+    refuse(v.rule->name + " is given, must be absent where " + forbids->scalar + " is " + text_of(forbids->value));
   if (!v.rule->beside.empty() && !checked.at(v.rule->beside).tensor)
     refuse(v.rule->name + " is given, must be absent where " + v.rule->beside + " is");
 }
@@ -319,6 +323,7 @@ void check_memory(const checked_call& call) {
     if (v.tensor && v.ld < v.cols)
       refuse("ld" + name + " is " + std::to_string(v.ld) + ", must be >= cols = " + std::to_string(v.cols));
     if (v.is_empty()) continue;
+    if (!v.rule->before.empty() && !is_in_place(call.at(v.rule->before), v)) refuse(name + " is not " + v.rule->before);
     if (!v.data) refuse(name + " is null");
     if (reinterpret_cast<uintptr_t>(v.data) % static_cast<uintptr_t>(v.element) != 0)
       refuse(name + " is not aligned to its element");

@@ -102,10 +102,6 @@ def argsort(x, index, order):
 
 @numpy.errstate(all="ignore")
 def matmul(a, b, c, *, ta, tb, alpha, beta, sigmoid, mu, sigma, mode, rows_alone, c_in=None, bias=None):
-    if (beta != 0) != (c_in is not None):
-        raise ValueError(f"c_in is {c_in}, must have elements where beta is not 0 alone")
-    if c_in is not None and (c_in.data, c_in.strides) != (c.data, c.strides):
-        raise ValueError("c_in lies elsewhere than c, must be the same memory")
     a, b, c = arrays(a, b, c)
     a, b = (a.T if ta else a).astype("f8"), (b.T if tb else b).astype("f8")
     result = alpha * (a @ b) if alpha else numpy.zeros(c.shape)  # with alpha = 0 a and b are not read

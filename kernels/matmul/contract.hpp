@@ -15,7 +15,7 @@ inline const contract& matmul_contract() {
     c.forms = {{"call",
                 {{"a", true, "m, k", any, false, {{"ta", 1, "k, m"}}},
                  {"b", true, "k, n", 0, false, {{"tb", 1, "n, k"}}, {"a"}},
-                 {"c_in", true, "m, n", any, true, {}, {}, {}, {}, "c"},
+                 {"c_in", true, "m, n", any, true, {}, {}, {{"beta", 0}}, {}, "c"},
                  {"bias", true, "n", WARPCHECK_F32, true},
                  {"c", false, "m, n", any},
                  {"work", false, "work_bytes", WARPCHECK_U8, true}},

@@ -89,11 +89,10 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   if (out.type != dtype::f32 && out.type != a.type) return "tensor c: the dtype must be f32 or that of tensor a";
   if (mode_of(c) != product_mode::ieee && a.type != dtype::f32)
     return fmt::format("mode: '{}' takes inputs of f32", c.knob("mode"));
-  const bool is_read = scalar_of(c, "beta") != 0 && size(of, "m") > 0 && size(of, "n") > 0;
-  if (is_read != (before.elements() > 0))
-    return is_read ? "tensor c_in: it has no elements, must have those of c where beta is not 0"
-                   : "tensor c_in: it has elements, must have none where beta is 0";
-  if (is_read && (before.type != out.type || out.in_place != "c_in"))
+  const bool has_before = before.elements() > 0;
+  if (scalar_of(c, "beta") != 0 && size(of, "m") > 0 && size(of, "n") > 0 && !has_before)
+    return "tensor c_in: it has no elements, must have those of c where beta is not 0";
+  if (has_before && (before.type != out.type || out.in_place != "c_in"))
     return "tensor c: it must lie in place of c_in where beta is not 0, with its dtype";
   return "";
 }
@@ -111,6 +110,8 @@ void mend(trial_case& c) {
   if (scalar_of(c, "beta") == 0) {
     drop(before);
     out.in_place = "";
+  } else if (before.elements() > 0 && out.beside.empty()) {
+    out.in_place = "c_in";
   }
   c.find("b")->type = c.at("a").type;
   before.type = out.type;

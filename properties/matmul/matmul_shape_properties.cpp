@@ -488,36 +488,29 @@ void check_refusals(trial& t) {
   if (has_bias) t.expect_refusal("bias of one element less", [=](auto& v) { --v[bias].shape[0]; });
   t.expect_refusal("b of integers", [=](auto& v) { v[b].dtype.code = kDLInt; });
   if (has_bias) t.expect_refusal("bias of integers", [=](auto& v) { v[bias].dtype.code = kDLInt; });
-  t.expect_refusal("c lies one row further in a", [=](auto& v) {
-    v[out].data = static_cast<char*>(v[a].data) + v[a].strides[0] * (v[a].dtype.bits / 8);
-  });
-  // c_in is c itself, and has elements only if beta is not 0.
   const auto is_c = [=](auto& v) {
     v[before].data = v[out].data;
     for (int i = 0; i < 2; ++i) v[before].shape[i] = v[out].shape[i], v[before].strides[i] = v[out].strides[i];
   };
-  trial_case added = c;
+  const bool has_before = c.at("c_in").elements() > 0;
+  t.expect_refusal("c lies one row further in a", [=](auto& v) {
+    v[out].data = static_cast<char*>(v[a].data) + v[a].strides[0] * (v[a].dtype.bits / 8);
+    if (has_before) is_c(v);
+  });
+  // c_in is c itself, and has elements only if beta is not 0.
+  trial_case plain = c, added = c;
   set_scalars(added, 1, 1, {});
   if (!t.offers(added)) return;
-  t.expect_refusal("c_in where beta is 0", is_c);
+  set_knob(plain, "beta", "0");
+  t.expect_refusal("c_in where beta is 0", is_c, &plain);
   added = c;
   set_knob(added, "beta", "1");
-  t.expect_refusal(
-      "no c_in where beta is 1", [](auto&) {}, &added);
-  t.expect_refusal(
-      "c_in beside c",
-      [=](auto& v) {
-        is_c(v);
-        v[before].data = v[a].data;
-      },
-      &added);
-  t.expect_refusal(
-      "c_in of other strides",
-      [=](auto& v) {
-        is_c(v);
-        ++v[before].strides[0];
-      },
-      &added);
+  const auto absent = [=](auto& v) { v[before].data = nullptr, v[before].shape[0] = v[before].shape[1] = 0; };
+  const auto beside = [=](auto& v) { is_c(v), v[before].data = v[a].data; };
+  const auto of_other_strides = [=](auto& v) { is_c(v), ++v[before].strides[0]; };
+  t.expect_refusal("no c_in where beta is 1", absent, &added);
+  t.expect_refusal("c_in beside c", beside, &added);
+  t.expect_refusal("c_in of other strides", of_other_strides, &added);
 }
 
 trial_case space_case(const target& t, draw& d) {

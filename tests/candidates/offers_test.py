@@ -67,6 +67,7 @@ FEATURES = {
         value("alpha", 1, "alpha!=1"),
         value("sigmoid", 0, "sigmoid!=0", "sigmoid=1"),
         usual("sigmoid", "sigmoid=0"),
+        ("other_beta", "given.get('beta', 0) != 1", ["c_in absent", "beta!=1"]),  # C += A B
         value("rows_alone", 0, "rows_alone!=0", "rows_alone=1"),
         OBLONG,
         RAGGED,

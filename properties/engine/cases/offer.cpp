@@ -23,8 +23,10 @@ bool has_few_values(const scalar_rule& s) {
   return !s.names.empty() || (s.is_integer && s.most - s.least < k_few_values);
 }
 
-std::vector<std::string> values_of(const scalar_rule& s) {
+// Returns all values of a scalar that has few; of any other number 1, for 0 is most often the default.
+std::vector<std::string> few_values_of(const scalar_rule& s) {
   if (!s.names.empty()) return s.names;
+  if (!has_few_values(s)) return {"1"};
   std::vector<std::string> values;
   for (double v = s.least; v <= s.most; ++v) values.push_back(format_number(v));
   return values;
@@ -63,7 +65,8 @@ bool leaves_out(const trial_case& c, const std::string& name) {
   const description* const d = find_description(c.op);
   const call_form* const form = d ? d->form_of(c) : nullptr;
   const tensor_rule* const rule = form ? form->find(name) : nullptr;
-  if (!rule || !rule->is_optional || is_listed(c, name) || !why_absent(c, *rule).empty()) return false;
+  if (!rule || !rule->is_optional || is_listed(c, name)) return false;
+  if (rule->before.empty() && !why_absent(c, *rule).empty()) return false;
   const std::vector<int64_t> shape = shape_by(c, name, sizes_of(*d, c));
   return std::find(shape.begin(), shape.end(), 0) == shape.end();
 }
@@ -163,19 +166,31 @@ void put_in(const description& d, trial_case& c, const std::string& name) {
 
 bool is_case(const description& d, const trial_case& c) { return what_is_wrong(d, c, false).empty(); }
 
+trial_case with_value(const description& d, trial_case c, const std::string& scalar, const std::string& value) {
+  const sizes of = sizes_of(d, c);
+  set_knob(c, scalar, value);
+  reshape(d, c, of);  // a scalar may transpose a shape
+  return c;
+}
+
 std::vector<trial_case> of_other_value(const description& d, const trial_case& c, const trait& t) {
   std::vector<trial_case> found;
   const scalar_rule* const s = find_scalar(c, t.name);
   if (!s) return found;
-  std::vector<std::string> values = {usual_text(*s)};
-  if (t.kind == trait::equal && has_few_values(*s))
-    for (const std::string& v : values_of(*s)) values.push_back(v);
-  for (const std::string& value : values) {
-    trial_case other = c;
-    set_knob(other, t.name, value);
-    reshape(d, other, sizes_of(d, c));  // a scalar may transpose a shape
-    found.push_back(std::move(other));
-  }
+  const bool is_equal = t.kind == trait::equal;
+  std::vector<std::string> values = {is_equal ? usual_text(*s) : t.value};
+  if (is_equal)
+    for (std::string& value : few_values_of(*s)) values.push_back(std::move(value));
+  for (const std::string& value : values) found.push_back(with_value(d, c, t.name, value));
+  return found;
+}
+
+// Cases with the optional tensor: as they are, then with another value of one scalar, because some forbid the tensor.
+std::vector<trial_case> of_present(const description& d, const trial_case& c, const std::string& name) {
+  std::vector<trial_case> found = {c};
+  for (const scalar_rule& s : d.form_of(c)->scalars)
+    for (const std::string& value : few_values_of(s)) found.push_back(with_value(d, c, s.name, value));
+  for (trial_case& other : found) put_in(d, other, name);
   return found;
 }
 
@@ -232,7 +247,7 @@ std::vector<trial_case> nearby(const description& d, const trial_case& c, const 
   trial_case other = c;
   switch (t.kind) {
     case trait::present: leave_out(d, other, t.name); break;
-    case trait::absent: put_in(d, other, t.name); break;
+    case trait::absent: return of_present(d, c, t.name);
     case trait::equal:
     case trait::unequal: return of_other_value(d, c, t);
     case trait::typed: return of_other_types(d, c, t);
@@ -315,7 +330,7 @@ std::vector<trait> traits_of(const trial_case& c) {
   }
   for (const scalar_rule& s : form->scalars) {
     if (has_few_values(s)) {
-      for (const std::string& v : values_of(s))
+      for (const std::string& v : few_values_of(s))
         if (is_value(s, c, v)) found.push_back({trait::equal, s.name, v, 0});
     } else if (!is_value(s, c, usual_text(s))) {
       found.push_back({trait::unequal, s.name, usual_text(s), 0});
@@ -332,7 +347,7 @@ std::vector<std::pair<trait, trial_case>> of_other_values(const trial_case& c) {
   const description& d = *find_description(c.op);
   for (const scalar_rule& s : d.form_of(c)->scalars) {
     if (!has_few_values(s)) continue;
-    for (const std::string& value : values_of(s)) {
+    for (const std::string& value : few_values_of(s)) {
       const trait t{trait::equal, s.name, value, 0};
       trial_case other = c;
       if (has(c, t)) continue;

@@ -7,10 +7,6 @@
 #include <chrono>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
 #include <utility>
 
 #include "properties/engine/cases/case_inputs.hpp"
@@ -320,7 +316,20 @@ class inquiry {
     for (const trait& t : traits_of(c))
       for (const trial_case& other : offered_without(c, t))
         if (!is_refused(other)) return {t};
-    return refused_absence(c);
+    trait_set absence = refused_absence(c);
+    return absence.empty() ? refused_number(c) : absence;
+  }
+
+  // Returns the number of the refused case that has one value in all answered calls, if the case is answered with it.
+  trait_set refused_number(const trial_case& c) const {
+    if (answered_.empty()) return {};
+    for (const scalar_rule& s : find_description(c.op)->form_of(c)->scalars) {
+      const trait other{trait::unequal, s.name, plainest_.knob(s.name), 0};
+      if (s.names.empty() && has(c, other) && !is_answered({other}))
+        for (const trial_case& near : offered_without(c, other))
+          if (!is_refused(near)) return {other};
+    }
+    return {};
   }
 
   // Returns the optional tensor that the refused case lacks, and without which no case was answered.
