@@ -259,10 +259,10 @@ def bar_lines(baselines, path):
     with open(path) as file:
         bars = [line.split() for line in file if not line.startswith("#")]
     lines = ["## Rows with a bar", "",
-             "`reached` is the time of the best peer or of the limit (column `of`) over our time, with the 95 % interval. If",
-             "`of` is `call`, a whole call, or `function`, the C++ function, which gets scale and tables, the bar is a time,",
-             "and `reached` is the bar over our time. A row is `short` if the interval lies below the bar; `profiles.md`",
-             "states its floor and what limits it.", "",
+             "`reached` is the time of the best peer or of the limit (column `of`) over our time, with the 95 %",
+             "interval. If `of` is `call`, a whole call, or `function`, the C++ function, which gets scale and tables,",
+             "the bar is a time, and `reached` is the bar over our time. A row is `short` if the interval lies below",
+             "the bar; `profiles.md` states its floor and what limits it.", "",
              "| row | us | of | bar | reached (95 %) | | commit |", "|---|---|---|---|---|---|---|"]
     for name, of, bar in bars:
         row = rows.get(name)
