@@ -39,7 +39,8 @@ class Unknown(Exception):
 
 
 SAME = ("contiguous", "cuda", "float", "detach", "to")  # a tensor of f32 on the device keeps its values
-UNCHANGED = ("torch.float32", "torch.float", "'cuda'", "torch.device('cuda')")  # what `to` may take
+F32 = ("torch.float32", "torch.float")
+UNCHANGED = (*F32, "'cuda'", "torch.device('cuda')")  # what `to` may take
 MADE = {"empty_like": False, "empty": False, "zeros_like": True, "zeros": True}  # memory for the result: is it zeroed
 
 
@@ -127,7 +128,7 @@ def defaults(function):
 class Model:
     """What `__init__` of a class makes: its attributes, its own tensors, and the values of the parameters."""
 
-    def __init__(self, methods=(), names=None, init_inputs=()):
+    def __init__(self, methods=(), init_inputs=()):
         self.attributes, self.tensors, self.parameters = {}, [], {}
         init = next((m for m in methods if m.name == "__init__"), None)
         if init is None:
@@ -362,7 +363,7 @@ class Reader:
             return None
         left, operator, right = node.left, node.ops[0], node.comparators[0]
         kind = ast.unparse(left).rpartition(".")[2] if isinstance(left, ast.Attribute) else ""
-        wanted = {"dtype": ("torch.float32", "torch.float"), "type": ("'cuda'",)}.get(kind)
+        wanted = {"dtype": F32, "type": ("'cuda'",)}.get(kind)
         if wanted and isinstance(operator, (ast.Eq, ast.NotEq)):
             owner = left.value.value if kind == "type" and isinstance(left.value, ast.Attribute) else left.value
             is_same = ast.unparse(right) in wanted
@@ -438,8 +439,8 @@ class Reader:
                 self.take_result(s)
             elif isinstance(s, ast.If) and not s.orelse and all(self.is_same(a) for a in s.body):
                 continue
-            elif isinstance(s, ast.If) and self.condition(s.test) is not None:
-                self.read(s.body if self.condition(s.test) else s.orelse)
+            elif isinstance(s, ast.If) and (is_so := self.condition(s.test)) is not None:
+                self.read(s.body if is_so else s.orelse)
                 if self.result is not None:
                     return
             elif isinstance(s, ast.If) and self.is_guard(s):
@@ -460,7 +461,7 @@ class Reader:
             return False
         kept = statement.targets[0] if isinstance(statement, ast.Assign) else statement.value
         kept = kept.func if isinstance(kept, ast.Call) else kept
-        return isinstance(kept, ast.Attribute) and ast.unparse(kept.value).startswith(("ctx", "torch.backends"))
+        return isinstance(kept, ast.Attribute) and ast.unparse(kept).startswith(("ctx.", "torch.backends."))
 
     def is_same(self, statement):
         """True of `x = x.contiguous()`."""
@@ -514,7 +515,7 @@ def find(path, name, operator):
     entry, parameters, methods = entry_of(tree, name)
     fixed = defaults(entry) if len(parameters) > len(operator["ranks"]) else {}
     parameters = [p for p in parameters if p not in fixed]
-    inputs, model = len(operator["ranks"]), Model(methods, names, init_inputs(tree))
+    inputs, model = len(operator["ranks"]), Model(methods, init_inputs(tree))
     used = {ast.unparse(n) for n in ast.walk(entry) if isinstance(n, ast.Attribute)}
     own = [t for t in model.tensors if t in used]
     taken = [p for p in parameters if p in operator["scalars"]]
