@@ -251,6 +251,12 @@ torch::Tensor total_cuda(torch::Tensor x, float factor) {
                                        "within-error-bound", "--shrink-seconds", "1")
             self.assertEqual(got, code, output)
             self.assertIn("offers factor", output)
+        for result in ("part.to(torch::kInt32).mean()", "part.to(torch::kInt64) * 2"):
+            path = self.write(text.replace("SOURCE", source.replace("RESULT", result)))
+            got, output = self.command("verify", str(formula), "--kernelbench", str(path), "--cases", "6", "--property",
+                                       "within-error-bound", "--shrink-seconds", "1")
+            self.assertEqual(got, 1, output)
+            self.assertIn("of a tensor of integers is not modelled", output)
 
     def test_a_race_is_named_by_the_line_of_the_python_file_and_replays(self):
         before, after = KERNEL.split("  most = part[0];\n  __syncthreads();\n")

@@ -261,7 +261,10 @@ class Tensor {
   Tensor to(ScalarType type) const;
 
   Tensor sum() const { return total(1); }
-  Tensor mean() const { return total(static_cast<double>(numel())); }
+  Tensor mean() const {
+    floating("a mean");
+    return total(static_cast<double>(numel()));
+  }
   Tensor mul(double factor) const {
     return changed([&](double v) { return v * factor; });
   }
@@ -318,6 +321,10 @@ class Tensor {
       case ScalarType::Double: return run(double());
     }
   }
+  // PyTorch refuses the mean of integers, and gives other types than theirs for products and quotients.
+  void floating(const char* what) const {
+    if (!is_floating_point()) fail("torch", 0, "", what, " of a tensor of integers is not modelled");
+  }
   // The sum of all elements, divided.
   Tensor total(double divisor) const;
   // Each element changed in f64, and rounded once.
@@ -373,6 +380,7 @@ inline Tensor Tensor::total(double divisor) const {
 }
 template <class Change>
 Tensor Tensor::changed(const Change& change) const {
+  floating("a product or quotient");
   std::vector<double> all = values();
   for (double& v : all) v = change(v);
   return empty_like(*this).set(all);
