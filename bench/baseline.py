@@ -260,10 +260,10 @@ def bar_lines(baselines, path):
         bars = [line.split() for line in file if not line.startswith("#")]
     lines = ["## Rows with a bar", "",
              "`reached` is the time of the best peer or of the limit (column `of`) over our time, with the 95 %",
-            "interval. If `of` is `call` or `function`, the bar is a time, and `reached` is the bar over our time. A",
-            "`call` is timed as a whole; of a `function` only the C++ function is timed, which gets scale and tables",
-            "from its caller. A row is `short` if the interval lies below the bar; `profiles.md` states its floor and",
-            "what limits it.", "",
+            "interval. If `of` is `call` or `function`, the bar is a time, and `reached` is the bar over our time:",
+            "`call` stands for the time of a whole call, `function` for that of the C++ function alone, which gets",
+            "scale and tables from its caller. A row is `short` if the interval lies below the bar; `profiles.md`",
+            "states its floor and what limits it.", "",
             "| row | us | of | bar | reached (95 %) | | commit |", "|---|---|---|---|---|---|---|"]
     for name, of, bar in bars:
         row = rows.get(name)
