@@ -1,7 +1,7 @@
 # warpcheck_add_test(NAME name COMMAND command... LABELS kind device op... [TIMEOUT s] [PASS regex] [RESOURCES spec]
 #                    [ENVIRONMENT var=value...] [COST seconds] [PARTS n] [SERIAL])
 # The one way to add a test. Heavy tests that rarely fail have PARTS: they become n tests NAME.1 to NAME.n (NAME if n is
-# 1), each of one of eight labels part.1 to part.8, of which ci/test runs one. A program of GoogleTest or a file of
+# 1), each of one of sixteen labels part.0 to part.f, of which ci/test runs one. A program of GoogleTest or a file of
 # unittest with n > 1 runs each n-th of its tests. PASS is a PASS_REGULAR_EXPRESSION, for tests in which something must
 # be rejected.
 # COST: what it takes, where that is much: a first run begins with these, later ones by what they have measured.
@@ -62,11 +62,13 @@ function(warpcheck_add_test)
   endforeach()
 endfunction()
 
-# In `result`: 1 to 8 in turn.
+# In `result`: 0 to f in turn.
 function(_warpcheck_next_part result)
   get_property(before GLOBAL PROPERTY warpcheck_parts)
-  math(EXPR part "(0${before}) % 8 + 1")
-  set_property(GLOBAL PROPERTY warpcheck_parts ${part})
+  math(EXPR number "0${before} % 16")
+  math(EXPR next "${number} + 1")
+  set_property(GLOBAL PROPERTY warpcheck_parts ${next})
+  string(SUBSTRING 0123456789abcdef ${number} 1 part)
   set(${result} ${part} PARENT_SCOPE)
 endfunction()
 

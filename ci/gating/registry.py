@@ -92,7 +92,7 @@ def tests_of(build, operators):
     for name, labels, command in ctest_tests(build):
         if "cuda" in labels:
             continue  # the same on a machine without CUDA
-        lanes = {label.partition(".")[0] for label in labels}  # part.3 is one of eight
+        lanes = {label.partition(".")[0] for label in labels}  # part.3 is one of sixteen
         lane = next((lane for lane in reversed(LANES[1:]) if lane in lanes), "ci")
         entry = {"lane": lane, "size": option_of(command, "--size", "ci")}
         cases = option_of(command, "--cases", None)
