@@ -47,6 +47,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/abi ${PROJECT_SOURCE_DIR}/kernels ${PROJ
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "latch"
   PATTERN "pipeline" PATTERN "semaphore"
   PATTERN "candidate_module.cpp.in")
+install(DIRECTORY ${SIMT_IMPORT_NAMES}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain)
 # A bundle has this one beside them; a package depends on libdlpack-dev.
 find_path(WARPCHECK_DLPACK_FOLDER dlpack/dlpack.h REQUIRED)
 install(FILES ${WARPCHECK_DLPACK_FOLDER}/dlpack/dlpack.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlpack

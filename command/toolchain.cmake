@@ -67,6 +67,7 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/warpcheck_toolchain.json CONTENT
   \"ninja\": \"${ninja}\",
   \"ctest\": \"${CMAKE_CTEST_COMMAND}\",
   \"root\": \"${PROJECT_SOURCE_DIR}\",
+  \"names\": \"${SIMT_IMPORT_NAMES}\",
   \"version\": \"${PROJECT_VERSION}\",
   \"batch_invariant\": ${batch_invariant},
   \"cuda\": {
@@ -88,6 +89,7 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/installed/warpcheck_toolchain.json CO
   \"ninja\": \"\",
   \"ctest\": \"\",
   \"root\": \"../../${CMAKE_INSTALL_INCLUDEDIR}\",
+  \"names\": \"../../${CMAKE_INSTALL_INCLUDEDIR}\",
   \"version\": \"${PROJECT_VERSION}\",
   \"batch_invariant\": ${batch_invariant},
   \"cuda\": {

@@ -227,6 +227,8 @@ toolchain toolchain::load(const std::string& asked) {
     t.ninja_ = json.at("ninja");
     t.ctest_ = json.at("ctest");
     t.root_ = absolute(json.at("root"));
+    for (const std::string part : {json.at("root"), json.at("names")})
+      t.import_folders_.push_back(absolute(part) + "/simt/import");
     t.version_ = json.at("version");
     t.batch_invariant_ = json.at("batch_invariant").get<std::vector<std::string>>();
     t.nvcc_ = json.at("cuda").at("compiler");

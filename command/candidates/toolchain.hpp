@@ -47,6 +47,8 @@ class toolchain {
   bool has_flavour(std::string_view flavour) const { return flavours_.count(std::string(flavour)) > 0; }
   // Returns the include folders of the CUDA toolkit of this build; none if it has none.
   const std::vector<std::string>& cuda_includes() const { return cuda_includes_; }
+  // Returns the folders of the headers that stand in for CUDA's: their own, and that of further names for them.
+  const std::vector<std::string>& import_folders() const { return import_folders_; }
   const std::string& root() const { return root_; }    // of the source tree
   const std::string& ninja() const { return ninja_; }  // empty if the build was not made with Ninja
   const std::string& ctest() const { return ctest_; }
@@ -79,7 +81,7 @@ class toolchain {
   std::vector<std::string> batch_invariant_;  // operators whose kernels state batch-invariant
   bool installed_ = false, is_clang_ = false, fills_locals_ = false;
   std::string nvcc_;  // empty if the build has no CUDA kernels
-  std::vector<std::string> cuda_includes_;
+  std::vector<std::string> cuda_includes_, import_folders_;
 };
 
 // Returns the folder of the source tree from which this executable was built, or that of an installation's or a

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <regex>
 #include <set>
@@ -59,8 +58,8 @@ std::vector<std::string> last_folders(const toolchain& tools) {
   std::vector<std::string> options;
   if (const std::string folder = toolkit_folder(tools); !folder.empty())
     options = {"-idirafter", folder + "/cccl", "-idirafter", folder};
-  for (const char* folder : {"stand_ins", "samples"})
-    options.insert(options.end(), {"-idirafter", fmt::format("{}/simt/import/{}", tools.root(), folder)});
+  for (const std::string& folder : tools.import_folders())
+    options.insert(options.end(), {"-idirafter", folder + "/stand_ins", "-idirafter", folder + "/samples"});
   return options;
 }
 
@@ -137,7 +136,7 @@ std::vector<std::string> trace_options(const toolchain& tools) {
 // derived from its contents, because the path is part of the preprocessed text.
 std::vector<std::string> macro_options(const toolchain& tools, const import_request& r, const std::string& file,
                                        const fs::path& folder) {
-  const macro_order order = order_macros(file, r.defines, r.includes, tools.root());
+  const macro_order order = order_macros(file, r.defines, r.includes, tools);
   std::vector<std::string> options;
   for (const std::string& d : order.first) options.push_back("-D" + d);
   for (const std::string& header : order.headers) options.insert(options.end(), {"-include", header});
@@ -167,7 +166,8 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   if (is_c) {
     for (const std::string& d : r.defines) c.options.push_back("-D" + d);
   } else {
-    c.options.insert(c.options.end(), {"-I" + tools.root() + "/simt/import", "-include", "cuda_runtime.h"});
+    for (const std::string& folder : tools.import_folders()) c.options.push_back("-I" + folder);
+    c.options.insert(c.options.end(), {"-include", "cuda_runtime.h"});
     if (!r.standard.empty()) c.options.push_back("-std=" + r.standard);
     for (const std::string& header : r.headers) c.options.insert(c.options.end(), {"-include", header});
     const std::vector<std::string> macros = macro_options(tools, r, file, folder);

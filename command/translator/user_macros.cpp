@@ -9,8 +9,6 @@
 #include <set>
 #include <string_view>
 
-#include "command/candidates/toolchain.hpp"
-
 namespace warpcheck::cli {
 namespace {
 
@@ -50,7 +48,8 @@ names own_words(const fs::path& folder) {
 // The definitions in a source and its includes, and the headers of ours that it includes, in order.
 class source_scan {
  public:
-  source_scan(const std::vector<std::string>& folders, fs::path own) : folders_(folders), own_(std::move(own)) {}
+  source_scan(const std::vector<std::string>& folders, const std::vector<std::string>& own)
+      : folders_(folders), own_(own) {}
 
   void run(const fs::path& file) {
     waiting_.push_back(file);
@@ -93,7 +92,8 @@ class source_scan {
     std::error_code error;
     const auto found = [&](const fs::path& at) { return fs::is_regular_file(at, error); };
     if (quoted && found(here / name)) return waiting_.push_back(here / name);
-    if (found(own_ / name)) {  // by its name: in a file included by its path, #include_next begins anew
+    // By its name: in a file included by its path, #include_next begins anew.
+    if (std::ranges::any_of(own_, [&](const fs::path& folder) { return found(folder / name); })) {
       if (std::find(headers_.begin(), headers_.end(), name) == headers_.end()) headers_.push_back(name);
       return;
     }
@@ -102,7 +102,7 @@ class source_scan {
   }
 
   const std::vector<std::string>& folders_;
-  const fs::path own_;
+  const std::vector<std::string>& own_;
   std::deque<fs::path> waiting_;
   names seen_, defined_;
   std::vector<std::string> headers_;
@@ -118,9 +118,8 @@ std::string directive_of(const std::string& define) {
 }  // namespace
 
 macro_order order_macros(const std::string& file, const std::vector<std::string>& defines,
-                         const std::vector<std::string>& includes, const std::string& root) {
-  const fs::path simt = fs::path(root) / "simt";
-  const names own = own_words(simt);
+                         const std::vector<std::string>& includes, const toolchain& tools) {
+  const names own = own_words(fs::path(tools.root()) / "simt");
   macro_order order;
   for (const std::string& d : defines) {
     if (own.contains(first_name(d)))
@@ -128,7 +127,7 @@ macro_order order_macros(const std::string& file, const std::vector<std::string>
     else
       order.first.push_back(d);
   }
-  source_scan scan(includes, simt / "import");
+  source_scan scan(includes, tools.import_folders());
   scan.run(file);
   const bool rewrites = std::any_of(scan.defined().begin(), scan.defined().end(),
                                     [&](const std::string& name) { return own.contains(name); });

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "command/candidates/toolchain.hpp"
+
 namespace warpcheck::cli {
 
 struct macro_order {
@@ -12,9 +14,9 @@ struct macro_order {
   std::vector<std::string> headers;  // our own headers that must precede all macros: paths
   std::string last;                  // directives for macros defined after the headers; may be empty
 };
-// Returns the macros for `file` under these -D and -I options. `root` is the folder of simt/. Reads the file and the
-// headers that it includes, under whatever conditions.
+// Returns the macros for `file` under these -D and -I options. Reads the file and the headers that it includes, under
+// whatever conditions.
 macro_order order_macros(const std::string& file, const std::vector<std::string>& defines,
-                         const std::vector<std::string>& includes, const std::string& root);
+                         const std::vector<std::string>& includes, const toolchain& tools);
 
 }  // namespace warpcheck::cli

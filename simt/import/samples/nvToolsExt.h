@@ -1,4 +1,0 @@
-// The name that NVTX's header had before version 3.
-#pragma once
-
-#include <nvtx3/nvToolsExt.h>

@@ -1,4 +1,0 @@
-// Stands in for Thrust's header of this name.
-#pragma once
-
-#include "algorithms.hpp"
