@@ -184,13 +184,15 @@ class Wrong(unittest.TestCase):
         self.assertRegex(said.stdout, r"first wrong step|NaN stands in")
 
     def test_a_naive_sigmoid_departs_at_its_exponential(self):
-        line = flawed("sigmoid_naive_tail", "sigmoid/within-error-bound x=f32[1] fill=constant(-90) | y=f32[1]")
+        line = flawed(
+            "sigmoid_flaws", "sigmoid/within-error-bound x=f32[1] fill=constant(-90) | y=f32[1]", "variant=naive_tail"
+        )
         said = explain(line).stdout
         self.assertIn(": violation", said)
         self.assertIn("The exponential is the first wrong step", said)
 
     def test_a_turned_sign_is_named(self):
-        line = flawed("sigmoid_sign", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]")
+        line = flawed("sigmoid_flaws", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]", "variant=sign")
         said = explain(line).stdout
         self.assertIn("The sign of z is turned.", said)
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
 
 #include "kernels/candidate_support.hpp"
 #include "kernels/logsumexp/contract.hpp"
@@ -109,14 +111,40 @@ __device__ inline int64_t strided_argmax(const float* row, int64_t cols, float m
   return nan != INT64_MAX ? nan : first;
 }
 
+// A flawed kernel: a variant of its library, which begins with the one that runs where none is forced.
+struct flaw {
+  const char* name;
+  candidate_run run;
+};
+
+template <const auto& Flaws>
+warpcheck_status run_flaw(warpcheck_call* call) {
+  for (const flaw& f : Flaws) {
+    if (call->variant != nullptr && std::strcmp(call->variant, f.name) != 0) continue;
+    const warpcheck_status status = f.run(call);
+    call->used_variant = f.name;
+    return status;
+  }
+  return WARPCHECK_INVALID_ARGUMENT;
+}
+
+template <const auto& Flaws>
+const warpcheck_operator* operator_of_flaws(const char* name) {
+  static warpcheck_variant variants[std::size(Flaws)];
+  for (size_t i = 0; i < std::size(Flaws); ++i) variants[i] = row_variant(Flaws[i].name, 1, -1, 1, -1, WARPCHECK_F32);
+  static const warpcheck_operator table =
+      operator_of_rows(name, k_candidate_device, WARPCHECK_F32, run_flaw<Flaws>, variants, std::size(Flaws));
+  return &table;
+}
+
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-// Defines the library's operator: `run` is a warpcheck_status (*)(warpcheck_call*).
-#define WARPCHECK_KNOWN_BAD(op, name, run)                                                                           \
-  WARPCHECK_OPERATOR(op) {                                                                                           \
-    static constexpr warpcheck_variant variant = warpcheck::row_variant(#name, 1, -1, 1, -1, WARPCHECK_F32);         \
-    static constexpr warpcheck_operator table =                                                                      \
-        warpcheck::operator_of_rows(#op, warpcheck::k_candidate_device, WARPCHECK_F32, warpcheck::run, &variant, 1); \
-    return &table;                                                                                                   \
-  }
+// Defines the library's operator by its flaws: {name, run}, where `run` is a warpcheck_status (*)(warpcheck_call*).
+#define WARPCHECK_KNOWN_BAD(op, ...)               \
+  namespace warpcheck {                            \
+  inline namespace SIMT_DEVICE_NS {                \
+  static constexpr flaw k_flaws[] = {__VA_ARGS__}; \
+  }                                                \
+  }                                                \
+  WARPCHECK_OPERATOR(op) { return warpcheck::operator_of_flaws<warpcheck::k_flaws>(#op); }

@@ -22,12 +22,14 @@
 namespace warpcheck {
 namespace {
 
-// A candidate's name begins with its operator.
+// LIBRARY or LIBRARY:VARIANT. A library's name begins with its operator.
 case_report judge(const std::string& candidate, const std::string& property, const std::string& tensors,
                   const std::string& knobs = "") {
   const std::string op = candidate.starts_with("lse_") ? "logsumexp" : candidate.substr(0, candidate.find('_'));
-  return judge_line(fmt::format("v1 {}/{} {} | candidate={} device=emulated {}", op, property, tensors,
-                                known_bad_library(candidate), knobs));
+  const size_t colon = candidate.find(':');
+  const std::string variant = colon == std::string::npos ? "" : "variant=" + candidate.substr(colon + 1);
+  return judge_line(fmt::format("v1 {}/{} {} | candidate={} device=emulated {} {}", op, property, tensors,
+                                known_bad_library(candidate.substr(0, colon)), variant, knobs));
 }
 
 void expect_index(const std::string& candidate, const std::string& x, const std::string& message) {
@@ -39,8 +41,8 @@ void expect_index(const std::string& candidate, const std::string& x, const std:
 
 TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
   // Otherwise a test below could pass for the wrong reason.
-  for (const char* name : {"softmax_nan_blind", "softmax_one_row", "softmax_sentinel", "softmax_serial_merge",
-                           "softmax_thread_ties", "softmax_unguarded"}) {
+  for (const char* name : {"softmax_flaws:nan_blind", "softmax_flaws:one_row", "softmax_flaws:sentinel",
+                           "softmax_flaws:serial_merge", "softmax_flaws:thread_ties", "softmax_unguarded"}) {
     const case_report r = judge(name, "within-error-bound", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1x300]");
     EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
   }
@@ -48,9 +50,9 @@ TEST(KnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
            {"softmax_slot_reuse", "x=f32[1x1] fill=constant(0) | y=f32[1x1]", "detect=off schedule=reverse"},
            {"softmax_axis_mix", "x=f32[1x1] fill=constant(3) | y=f32[1x1]", ""},
            {"lse_formula_only", "x=f32[1x300] fill=uniform(1,-9,9) | y=f32[1]", ""},
-           {"sigmoid_sign", "x=f32[300] fill=constant(3) | y=f32[300]", "mu=3 sigma=0.5"},
-           {"sigmoid_naive_tail", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=3 sigma=0.5"},
-           {"sigmoid_degenerate_call", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=1 sigma=0"}}) {
+           {"sigmoid_flaws:sign", "x=f32[300] fill=constant(3) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_flaws:naive_tail", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=3 sigma=0.5"},
+           {"sigmoid_flaws:degenerate_call", "x=f32[300] fill=uniform(1,-9,9) | y=f32[300]", "mu=1 sigma=0"}}) {
     const case_report r = judge(name, "within-error-bound", tensors, knobs);
     EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
   }
@@ -105,23 +107,23 @@ TEST(KnownBad, SlotReuseGivesAWrongRowWhenAWarpIsLate) {
 
 TEST(KnownBad, SentinelLeavesTheIndexOfNoElement) {
   for (const char* fill : {"constant(-inf)", "constant(nan)", "constant(-3.4028234663852886e+38)"})
-    expect_index("softmax_sentinel", fmt::format("[1x300] fill={}", fill), "index[0] is -1, expected 0");
+    expect_index("softmax_flaws:sentinel", fmt::format("[1x300] fill={}", fill), "index[0] is -1, expected 0");
 }
 
 TEST(KnownBad, ThreadTiesGiveTheIndexOfTheLowestThread) {
-  expect_index("softmax_thread_ties", "[1x300] fill=uniform(1,-9,1) edit=0,1:5 edit=0,256:5",
+  expect_index("softmax_flaws:thread_ties", "[1x300] fill=uniform(1,-9,1) edit=0,1:5 edit=0,256:5",
                "index[0] is 256, expected 1");
 }
 
 TEST(KnownBad, NanBlindGivesTheIndexOfAFiniteLogit) {
   for (const int at : {0, 150, 299})
-    expect_index("softmax_nan_blind", fmt::format("[1x300] fill=uniform(1,-9,1) edit=0,17:5 edit=0,{}:nan", at),
+    expect_index("softmax_flaws:nan_blind", fmt::format("[1x300] fill=uniform(1,-9,1) edit=0,17:5 edit=0,{}:nan", at),
                  fmt::format("index[0] is 17, expected {}", at));
 }
 
 TEST(KnownBad, OneRowIsARaceBetweenBlocks) {
   const char* rows = "x=f32[2x300] fill=randn(1) | y=f32[2x300]";
-  const case_report race = judge("softmax_one_row", "within-error-bound", rows, "detect=only schedule=fair");
+  const case_report race = judge("softmax_flaws:one_row", "within-error-bound", rows, "detect=only schedule=fair");
   ASSERT_EQ(race.result, verdict::race) << describe(race);
   EXPECT_NE(findings(race).find("block (1"), std::string::npos) << findings(race);
   EXPECT_NE(findings(race).find("buffer"), std::string::npos) << findings(race);
@@ -132,7 +134,7 @@ TEST(KnownBad, OneRowHoldsTheExponentialsOfExponentials) {
   const double rest = static_cast<double>(1.0f / 300);
   // By a schedule that runs one block after the other.
   const case_report r =
-      judge("softmax_one_row", "within-error-bound",
+      judge("softmax_flaws:one_row", "within-error-bound",
             fmt::format("x=f32[2x300] fill=constant({}) edit=0,7:5 | y=f32[2x300]", rest), "detect=off schedule=pct:1");
   ASSERT_EQ(r.result, verdict::violation) << describe(r);
   EXPECT_EQ(r.message, "300 of 600 compared elements lie outside their bound");
@@ -146,8 +148,8 @@ TEST(KnownBad, OneRowHoldsTheExponentialsOfExponentials) {
 }
 
 TEST(KnownBad, SerialMergeLosesTheSmallTerms) {
-  const case_report r =
-      judge("softmax_serial_merge", "long-accumulation", "x=f32[1x1024] fill=stagnation(0,-16.64) | y=f32[1x1024]");
+  const case_report r = judge("softmax_flaws:serial_merge", "long-accumulation",
+                              "x=f32[1x1024] fill=stagnation(0,-16.64) | y=f32[1x1024]");
   ASSERT_EQ(r.result, verdict::violation) << describe(r);
   ASSERT_TRUE(r.worst.has_value());
   EXPECT_EQ(r.worst->col, 0);
@@ -258,7 +260,7 @@ TEST(KnownBad, FormulaOnlyHasNoLogarithmOfNothing) {
 TEST(KnownBad, SigmoidWithTheWrongSignGivesTheComplement) {
   for (const double z : {3.0, -3.0}) {
     const case_report r =
-        judge("sigmoid_sign", "within-error-bound", fmt::format("x=f32[1] fill=constant({}) | y=f32[1]", z));
+        judge("sigmoid_flaws:sign", "within-error-bound", fmt::format("x=f32[1] fill=constant({}) | y=f32[1]", z));
     ASSERT_EQ(r.result, verdict::violation) << describe(r);
     ASSERT_TRUE(r.worst.has_value());
     EXPECT_NEAR(r.worst->actual, 1 - r.worst->expected, 1e-6) << describe(r);
@@ -266,7 +268,8 @@ TEST(KnownBad, SigmoidWithTheWrongSignGivesTheComplement) {
 }
 
 TEST(KnownBad, NaiveSigmoidVanishesTooEarly) {
-  const case_report r = judge("sigmoid_naive_tail", "within-error-bound", "x=f32[1] fill=constant(-89) | y=f32[1]");
+  const case_report r =
+      judge("sigmoid_flaws:naive_tail", "within-error-bound", "x=f32[1] fill=constant(-89) | y=f32[1]");
   ASSERT_EQ(r.result, verdict::violation) << describe(r);
   ASSERT_TRUE(r.worst.has_value());
   EXPECT_EQ(r.worst->actual, 0.0);
@@ -283,7 +286,7 @@ TEST(KnownBad, ADegenerateCallTellsNothing) {
   EXPECT_EQ(null(own).result, verdict::pass) << describe(null(own));
   const std::string distinguishing = "v1 sigmoid/within-error-bound x=f32[2] fill=uniform(1,-9,9) | y=f32[2] | mu=1";
   EXPECT_EQ(null(distinguishing).result, verdict::violation) << describe(null(distinguishing));
-  const case_report infinite = judge("sigmoid_degenerate_call", "within-error-bound",
+  const case_report infinite = judge("sigmoid_flaws:degenerate_call", "within-error-bound",
                                      "x=f32[2] fill=uniform(1,-9,9) edit=0,1:+inf | y=f32[2]", "mu=1");
   ASSERT_EQ(infinite.result, verdict::violation) << describe(infinite);
   EXPECT_TRUE(infinite.worst && std::isnan(infinite.worst->actual)) << describe(infinite);

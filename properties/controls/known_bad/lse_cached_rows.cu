@@ -80,4 +80,4 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD(logsumexp, lse_cached_rows, run)
+WARPCHECK_KNOWN_BAD(logsumexp, {"lse_cached_rows", run})

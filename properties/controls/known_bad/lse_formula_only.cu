@@ -26,4 +26,4 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD(logsumexp, lse_formula_only, run)
+WARPCHECK_KNOWN_BAD(logsumexp, {"lse_formula_only", run})

@@ -37,4 +37,4 @@ warpcheck_status run_or_raise(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD(softmax, softmax_axis_mix, run_or_raise)
+WARPCHECK_KNOWN_BAD(softmax, {"softmax_axis_mix", run_or_raise})

@@ -45,4 +45,4 @@ constexpr candidate_run run = launch_rows<softmax_slot_reuse>;
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD(softmax, softmax_slot_reuse, run)
+WARPCHECK_KNOWN_BAD(softmax, {"softmax_slot_reuse", run})

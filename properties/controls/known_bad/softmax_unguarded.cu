@@ -47,4 +47,4 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_KNOWN_BAD(softmax, softmax_unguarded, run)
+WARPCHECK_KNOWN_BAD(softmax, {"softmax_unguarded", run})
