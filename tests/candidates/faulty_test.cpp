@@ -130,10 +130,8 @@ TEST(Strangers, ThatAreRightPass) {
   const result histogram =
       verify("histogram", "none", "--dtype u16 --property quantised-exact-model --cases 40 --allow-skips");
   EXPECT_EQ(histogram.status, 0) << histogram.output;
-  const result scan = verify("scan", "none", "--property wave-carry --cases 20");
-  EXPECT_EQ(scan.status, 0) << scan.output;
-  const result best_split = verify("best_split", "none", "--property block-equals-cluster --cases 20");
-  EXPECT_EQ(best_split.status, 0) << best_split.output;
+  EXPECT_TRUE(ended(verify("scan", "none", "--property wave-carry --cases 20"), 0));
+  EXPECT_TRUE(ended(verify("best_split", "none", "--property block-equals-cluster --cases 20"), 0));
 }
 
 // A library of one operator has nothing to be compared with: that is said once, and is no skip.

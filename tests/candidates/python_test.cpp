@@ -179,8 +179,7 @@ def empty(x, w_ih, w_hh, reserve=None, **others):
 }
 
 TEST_F(Python, AFunctionMayNameItsParametersAsItLikes) {
-  const result r = verify("by_place", "--property within-error-bound");
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(verify("by_place", "--property within-error-bound"), 0));
 }
 
 // A module with a thread cannot be forked: each process loads it anew.
@@ -201,10 +200,8 @@ TEST_F(Python, ASoftmaxWithoutItsMaximumFailsAndItsLineRepeatsIt) {
   const std::string line = line_of(r);
   ASSERT_NE(line, "") << r.output;
   EXPECT_NE(line.find("candidate=python:door.py:unshifted"), std::string::npos) << line;
-  const result again = run("replay " + line);
-  EXPECT_EQ(again.status, 1) << again.output;
-  const result mended = run("replay " + line + " --candidate python:door.py:softmax:" + interpreter());
-  EXPECT_EQ(mended.status, 0) << mended.output;
+  EXPECT_TRUE(ended(run("replay " + line), 1));
+  EXPECT_TRUE(ended(run("replay " + line + " --candidate python:door.py:softmax:" + interpreter()), 0));
 }
 
 class PyTorch : public Python {

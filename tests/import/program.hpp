@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 #include "tests/run_command.hpp"
@@ -14,6 +15,23 @@ inline std::string programs() { return environment("WARPCHECK_TEST_PROGRAMS"); }
 inline command_result run_program(const std::string& arguments, const std::string& folder = programs(),
                                   const std::string& command = environment("WARPCHECK_TEST_COMMAND")) {
   return run_command("cd '" + folder + "' && '" + command + "' run-emulated " + arguments);
+}
+
+// Succeeds if the program ends with status 0.
+inline testing::AssertionResult is_right(const std::string& arguments) { return ended(run_program(arguments), 0); }
+
+// What the report of a program says, and `where`, if a mode of it breaks a rule or a macro changes one of its lines.
+struct slip {
+  const char* mode;
+  const char* macro;
+  const char* says;
+};
+inline void expect_slips(const std::string& program, std::initializer_list<slip> slips, const char* where = "") {
+  for (const slip& s : slips) {
+    const std::string macro = *s.macro ? std::string(" -D ") + s.macro : "";
+    const command_result r = run_program(program + " --no-trace --schedule fair" + macro + " -- " + s.mode);
+    EXPECT_TRUE(ended(r, 1, {where, s.says})) << s.mode << " " << s.macro;
+  }
 }
 
 // A source in a temporary folder.

@@ -26,8 +26,7 @@ class Order : public testing::TestWithParam<order> {};
 
 TEST_P(Order, OfStreamsAndTheHostIsSeen) {
   const order& o = GetParam();
-  const result right = run(std::string("--schedule fair -- ") + o.mode);
-  EXPECT_EQ(right.status, 0) << right.output;
+  EXPECT_TRUE(ended(run(std::string("--schedule fair -- ") + o.mode), 0));
   const result wrong = run(std::string("-D UNORDERED --schedule fair --no-trace -- ") + o.mode);
   EXPECT_TRUE(ended(wrong, 1, {"streams.cu: race under 1 schedule", place_of(o.mode), o.call}));
   EXPECT_TRUE(wrong.has(place_of(std::string(o.mode) + "-launch")) ||
@@ -60,8 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Streams, WithoutAConflictAreClean) {
   for (const char* mode : {"disjoint-bytes", "common-atomics", "polled-flag", "free-waits", "query-knows",
                            "stack-source", "host-function"}) {
-    const result r = run(std::string("--schedule fair --no-trace -- ") + mode);
-    EXPECT_EQ(r.status, 0) << mode << "\n" << r.output;
+    EXPECT_TRUE(ended(run(std::string("--schedule fair --no-trace -- ") + mode), 0)) << mode;
   }
 }
 
@@ -74,8 +72,7 @@ TEST(Streams, MayBeBehindTheHost) {
 }
 
 TEST(Streams, DoNotWaitWhereThrustRunsOnTheHost) {
-  const result r = run("-I . --schedule reverse --no-trace", "thrust_reduces.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(run("-I . --schedule reverse --no-trace", "thrust_reduces.cu"), 0));
 }
 
 TEST(Streams, HostFunctionsAreWorkOfTheirStream) {

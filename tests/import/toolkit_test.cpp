@@ -15,40 +15,16 @@ result run(const std::string& arguments, const std::string& variables = "") {
                                       "' run-emulated --schedule fair --no-trace " + arguments);
 }
 
-class Toolkit : public testing::TestWithParam<const char*> {};
+TEST(Toolkit, IsThere) { EXPECT_TRUE(ended(run("toolkit.cu"), 0)); }
 
-TEST_P(Toolkit, Runs) {
-  const result r = run(std::string("toolkit.cu -- ") + GetParam());
-  EXPECT_EQ(r.status, 0) << r.output;
-}
+TEST(Fragments, AreOfEveryTypeAndShape) { EXPECT_TRUE(ended(run("fragments.cu"), 0)); }
 
-INSTANTIATE_TEST_SUITE_P(Of, Toolkit,
-                         testing::Values("settings", "child-graph", "allocations", "texture-descriptions", "helpers",
-                                         "special-functions", "directions", "lanes", "sixteen-bits"));
+TEST(ToolkitLibraries, AreThere) { EXPECT_TRUE(ended(run("toolkit_libraries.cu"), 0)); }
 
-TEST(Fragments, AreOfEveryTypeAndShape) {
-  const result r = run("fragments.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
-}
-
-class ToolkitLibraries : public testing::TestWithParam<const char*> {};
-
-TEST_P(ToolkitLibraries, Run) {
-  const result r = run(std::string("toolkit_libraries.cu -- ") + GetParam());
-  EXPECT_EQ(r.status, 0) << r.output;
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, ToolkitLibraries,
-                         testing::Values("generators", "device-generators", "transforms", "management"));
-
-TEST(Fragments, AreOfFourBitsAndOfSingleBits) {
-  const result r = run("narrow_wmma.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
-}
+TEST(Fragments, AreOfFourBitsAndOfSingleBits) { EXPECT_TRUE(ended(run("narrow_wmma.cu"), 0)); }
 
 TEST(Fragments, AreOfPtx) {
-  const result r = run("ptx_wmma.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(run("ptx_wmma.cu"), 0));
   EXPECT_TRUE(run("ptx_wmma.cu -D NO_BARRIER").has("ptx_wmma.cu: race under"));
 }
 
@@ -69,10 +45,7 @@ TEST(Thrust, StandsInWhereThereIsNoToolkit) {
   EXPECT_TRUE(ended(unwritten, 1, {"uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"}));
 }
 
-TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) {
-  const result r = run("header_names.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
-}
+TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) { EXPECT_TRUE(ended(run("header_names.cu"), 0)); }
 
 TEST(StdNames, AreFreeAndTypesOf16BitsOverload) {
   const result r = run("std_names.cu");
@@ -88,8 +61,7 @@ TEST(Waiting, EverySpinningThreadHasItsTurnUnderGreedy) {
 }
 
 TEST(DriverNames, MayStandInASource) {
-  const result r = run("driver_names.cu");
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(run("driver_names.cu"), 0));
   const std::pair<const char*, const char*> ends[] = {{"share", ":33: the function 'cuMulticastCreate'"},
                                                       {"open", ":45: the function 'cudaIpcGetMemHandle'"}};
   for (const auto& [mode, says] : ends) {
@@ -106,8 +78,7 @@ TEST(ToolkitHeaders, AreFoundBehindOursWhereASourceDefinesOneOfTheirWords) {
       "#define kernel random\n#include <curand_kernel.h>\n"
       "__global__ void kernel(float* y) { curandState_t s; curand_init(1, 2, 0, &s); *y = curand_uniform(&s); }\n"
       "int main() { float *y; cudaMalloc(&y, 4); kernel<<<1, 1>>>(y); cudaFree(y); }\n");
-  const result r = run(folder.path("mine.cu"));
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(run(folder.path("mine.cu")), 0));
 }
 
 TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
@@ -118,8 +89,7 @@ TEST(ToolkitHeaders, AreFoundInTheToolkitThatIsInstalled) {
                "#include <thrust/of_a_test.h>\n__global__ void k(int* p) { *p = VALUE; }\n"
                "int main() { int h = 0, *p; cudaMalloc(&p, 4); k<<<1, 1>>>(p);\n"
                "cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); cudaFree(p); return h != 7; }\n");
-  const result r = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("home"));
-  EXPECT_EQ(r.status, 0) << r.output;
+  EXPECT_TRUE(ended(run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("home")), 0));
   const result missing = run(folder.path("mine.cu"), "CUDA_HOME=" + folder.path("no-such-folder"));
   EXPECT_TRUE(ended(missing, 2, {"<thrust/of_a_test.h>", "CUDA toolkit"}));
 }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "on_device.cuh"
+
 #if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)
 #error "headers of samples ask by CUDA's guards for what is there"
 #endif
@@ -354,36 +356,27 @@ bool tail_launch() {
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    bool (*run)();
-  } modes[] = {{"builtin-names", builtin_names},
-               {"builtin-name-of-a-parameter", builtin_name_of_a_parameter},
-               {"mixed-min", mixed_min},
-               {"host-atomic", host_atomic},
-               {"shared-shift-extent", shared_shift_extent},
-               {"shared-dependent-extent", shared_dependent_extent},
-               {"volatile-device-variable", volatile_device_variable},
-               {"host-overload-of-kernel", host_overload_of_kernel},
-               {"kernel-default-argument", kernel_default_argument},
-               {"kernel-template-attribute", kernel_template_attribute},
-               {"null-argument", null_argument},
-               {"shared-of-file", shared_of_file},
-               {"host-umin", host_umin},
-               {"half2-operators", half2_operators},
-               {"constant-template", constant_template},
-               {"shared-of-its-class", shared_of_its_class},
-               {"missing-return", missing_return},
-               {"argument-without-move", argument_without_move},
-               {"type-without-typename", type_without_typename},
-               {"tail-launch", tail_launch},
-               {"small-queries", small_queries},
-               {"queries", queries}};
-  for (const auto& mode : modes)
-    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) {
-      const bool right = mode.run();
-      std::printf("%s is %s\n", mode.name, right ? "right" : "wrong");
-      return right ? 0 : 1;
-    }
-  return 3;
+  const mode modes[] = {{"builtin-names", builtin_names},
+                        {"builtin-name-of-a-parameter", builtin_name_of_a_parameter},
+                        {"mixed-min", mixed_min},
+                        {"host-atomic", host_atomic},
+                        {"shared-shift-extent", shared_shift_extent},
+                        {"shared-dependent-extent", shared_dependent_extent},
+                        {"volatile-device-variable", volatile_device_variable},
+                        {"host-overload-of-kernel", host_overload_of_kernel},
+                        {"kernel-default-argument", kernel_default_argument},
+                        {"kernel-template-attribute", kernel_template_attribute},
+                        {"null-argument", null_argument},
+                        {"shared-of-file", shared_of_file},
+                        {"host-umin", host_umin},
+                        {"half2-operators", half2_operators},
+                        {"constant-template", constant_template},
+                        {"shared-of-its-class", shared_of_its_class},
+                        {"missing-return", missing_return},
+                        {"argument-without-move", argument_without_move},
+                        {"type-without-typename", type_without_typename},
+                        {"tail-launch", tail_launch},
+                        {"small-queries", small_queries},
+                        {"queries", queries}};
+  return run_modes(argc, argv, modes);
 }

@@ -40,7 +40,7 @@ bool copies_arrive(bool counts) {
     copies<true><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
   else
     copies<false><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
-  const auto got = out.host(data.size());
+  const auto got = out.host();
   for (int i = 0; i < 4 * k_threads; ++i)
     if (reinterpret_cast<const int*>(got.data())[i] != 7 * (i ^ 4)) return false;
   return true;
@@ -81,7 +81,7 @@ __global__ void send(int* out) {
 bool sends() {
   const device_bytes out(std::vector<unsigned char>(16));
   launch_pair(send, reinterpret_cast<int*>(out.p));
-  const auto got = out.host(16);
+  const auto got = out.host();
   const int right[4] = {11, 12, 1, 2};
   return std::memcmp(got.data(), right, sizeof right) == 0;
 }
@@ -119,7 +119,7 @@ __global__ void add(int* out) {
 bool adds() {
   const device_bytes out(std::vector<unsigned char>(32));
   launch_pair(add, reinterpret_cast<int*>(out.p));
-  const auto got = out.host(32);
+  const auto got = out.host();
   constexpr int sum = k_threads * (k_threads - 1) / 2, turns = (7 + k_threads) % 10;
   const int right[8] = {sum + 100 * k_threads, k_threads - 501, -1, turns, sum, k_threads - 501, -1, turns};
   return std::memcmp(got.data(), right, sizeof right) == 0;
@@ -149,7 +149,7 @@ __global__ void leave(int* out) {
 bool leaves() {
   const device_bytes out(std::vector<unsigned char>(4));
   leave<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  return *reinterpret_cast<const int*>(out.host(4).data()) == k_threads;
+  return *reinterpret_cast<const int*>(out.host().data()) == k_threads;
 }
 
 __global__ void vote(int* out) {
@@ -188,7 +188,7 @@ __global__ void vote_by_warps(int* out) {
 bool votes_by_warps() {
   const device_bytes out(std::vector<unsigned char>(4 * (k_threads + 1)));
   vote_by_warps<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  const auto got = out.host(4 * (k_threads + 1));
+  const auto got = out.host();
   const int* const n = reinterpret_cast<const int*>(got.data());
   for (int i = 0; i < k_threads; ++i)
     if (n[i] != (i < 32 ? 2711 : 3201)) return std::printf("vote %d is %d\n", i, n[i]), false;
@@ -198,7 +198,7 @@ bool votes_by_warps() {
 bool votes() {
   const device_bytes out(std::vector<unsigned char>(4));
   vote<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  return *reinterpret_cast<const int*>(out.host(4).data()) == 510;
+  return *reinterpret_cast<const int*>(out.host().data()) == 510;
 }
 
 __global__ void narrow(const float* from, unsigned* to) {
@@ -223,7 +223,7 @@ bool narrows() {
   const auto* p = reinterpret_cast<const unsigned char*>(pairs);
   const device_bytes in(std::vector<unsigned char>(p, p + sizeof pairs)), out(std::vector<unsigned char>(sizeof right));
   narrow<<<1, 3>>>(reinterpret_cast<const float*>(in.p), reinterpret_cast<unsigned*>(out.p));
-  const auto got = out.host(sizeof right);
+  const auto got = out.host();
   bool is_right = true;
   for (int i = 0; i < 15; ++i)
     if (const unsigned x = reinterpret_cast<const unsigned*>(got.data())[i]; x != right[i])
@@ -232,18 +232,12 @@ bool narrows() {
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    bool is_right;
-  } results[] = {{"copies", copies_arrive(false) && copies_arrive(true)},
-                 {"sends", sends()},
-                 {"leaves", leaves()},
-                 {"adds", adds()},
-                 {"votes", votes()},
-                 {"votes by warps", votes_by_warps()},
-                 {"narrows", narrows()}};
-  int wrong = 0;
-  for (const auto& r : results)
-    if (!r.is_right) std::printf("%s is wrong\n", r.name), ++wrong;
-  return wrong;
+  const mode modes[] = {{"copies", [] { return copies_arrive(false) && copies_arrive(true); }},
+                        {"sends", sends},
+                        {"leaves", leaves},
+                        {"adds", adds},
+                        {"votes", votes},
+                        {"votes by warps", votes_by_warps},
+                        {"narrows", narrows}};
+  return run_modes(argc, argv, modes);
 }

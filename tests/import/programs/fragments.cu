@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "on_device.cuh"
+
 namespace wmma = nvcuda::wmma;
 
 template <class T>
@@ -42,23 +44,14 @@ bool is_right() {
   const bool rows_of_a = std::is_same<LayoutA, wmma::row_major>::value;
   const bool rows_of_b = std::is_same<LayoutB, wmma::row_major>::value;
   std::vector<Element> a(M * K), b(K * N);
-  std::vector<Sum> d(M * N);
   for (int k = 0; k < K; ++k) {
     for (int row = 0; row < M; ++row) a[rows_of_a ? row * K + k : k * M + row] = value<Element>(row, k);
     for (int col = 0; col < N; ++col) b[rows_of_b ? k * N + col : col * K + k] = value<Element>(k + 5, col);
   }
-  Element *device_a, *device_b;
-  Sum* device_d;
-  cudaMalloc(&device_a, a.size() * sizeof(Element));
-  cudaMalloc(&device_b, b.size() * sizeof(Element));
-  cudaMalloc(&device_d, d.size() * sizeof(Sum));
-  cudaMemcpy(device_a, a.data(), a.size() * sizeof(Element), cudaMemcpyHostToDevice);
-  cudaMemcpy(device_b, b.data(), b.size() * sizeof(Element), cudaMemcpyHostToDevice);
-  product<M, N, K, T, Sum, LayoutA, LayoutB><<<1, 32>>>(device_a, device_b, device_d);
-  cudaMemcpy(d.data(), device_d, d.size() * sizeof(Sum), cudaMemcpyDeviceToHost);
-  cudaFree(device_a);
-  cudaFree(device_b);
-  cudaFree(device_d);
+  const on_device<Element> on_a(a), on_b(b);
+  const on_device<Sum> on_d(M * N);
+  product<M, N, K, T, Sum, LayoutA, LayoutB><<<1, 32>>>(on_a.p, on_b.p, on_d.p);
+  const std::vector<Sum> d = on_d.host();
   for (int row = 0; row < M; ++row)
     for (int col = 0; col < N; ++col) {
       int sum = 0;
@@ -94,18 +87,12 @@ __global__ void places(const __half* a, int* wrong) {
   }
 }
 bool places_are_right() {
-  __half a[256], *on_a;
-  int *on_wrong, wrong = 0;
+  std::vector<__half> a(256);
   for (int i = 0; i < 256; ++i) a[i] = i;
-  cudaMalloc(&on_a, sizeof a);
-  cudaMalloc(&on_wrong, sizeof wrong);
-  cudaMemcpy(on_a, a, sizeof a, cudaMemcpyHostToDevice);
-  cudaMemset(on_wrong, 0, sizeof wrong);
-  places<<<1, 32>>>(on_a, on_wrong);
-  cudaMemcpy(&wrong, on_wrong, sizeof wrong, cudaMemcpyDeviceToHost);
-  cudaFree(on_a);
-  cudaFree(on_wrong);
-  return wrong == 0;
+  const on_device<__half> on_a(a);
+  const on_device<int> wrong(1);
+  places<<<1, 32>>>(on_a.p, wrong.p);
+  return wrong.host()[0] == 0;
 }
 
 int main() {

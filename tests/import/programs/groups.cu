@@ -6,9 +6,10 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include <cstdio>
 #include <cstring>
 #include <cuda/atomic>
+
+#include "on_device.cuh"
 
 namespace cg = cooperative_groups;
 
@@ -175,18 +176,11 @@ int main(int argc, char** argv) {
                {"block-barrier", block_barrier, 0, 63},
                {"one-value", one_value, 0, 64},
                {"wide-tiles", wide_tiles, 0, 2022}};
-  for (const auto& mode : modes) {
-    if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
-    int host[65] = {}, *y = nullptr;
-    const bool counts = std::strstr(mode.name, "copy") != nullptr;
-    for (int i = 0; counts && i < 65; ++i) host[i] = i;
-    cudaMalloc(&y, sizeof host);
-    cudaMemcpy(y, host, sizeof host, cudaMemcpyHostToDevice);
-    mode.kernel<<<1, 64>>>(y);
-    cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
-    cudaFree(y);
-    std::printf("%s: %d\n", mode.name, host[mode.place]);
-    return host[mode.place] == mode.value ? 0 : 1;
-  }
-  return 3;
+  return run_modes(argc, argv, modes, [](const auto& m) {
+    std::vector<int> numbers(65);
+    for (int i = 0; std::strstr(m.name, "copy") && i < 65; ++i) numbers[i] = i;
+    const on_device<int> y(numbers);
+    m.kernel<<<1, 64>>>(y.p);
+    return y.host()[m.place] == m.value;
+  });
 }

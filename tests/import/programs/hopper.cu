@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <vector>
+
+#include "on_device.cuh"
 
 __device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
@@ -30,18 +32,16 @@ __global__ void __cluster_dims__(Blocks, 1, 1) pass_on(int* out) {
 }
 
 bool clusters() {
-  int *out, got[8];
-  cudaMalloc(&out, sizeof got);
+  const on_device<int> out(8);
   bool right = true;
   for (int turn = 0; turn < 2; ++turn) {
-    pass_on<4><<<8, 32>>>(out);
-    cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+    pass_on<4><<<8, 32>>>(out.p);
+    const std::vector<int> got = out.host();
     for (int i = 0; i < 8; ++i) right &= got[i] == 10 * (i / 4 * 4 + (i + 1) % 4) + 4;
   }
-  pass_on<2><<<8, 32>>>(out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
+  pass_on<2><<<8, 32>>>(out.p);
+  const std::vector<int> got = out.host();
   for (int i = 0; i < 8; ++i) right &= got[i] == 10 * (i / 2 * 2 + (i + 1) % 2) + 2;
-  cudaFree(out);
   return right;
 }
 
@@ -85,7 +85,7 @@ __global__ void __cluster_dims__(2, 2, 2) box(place* out) { find_place(out); }
 __global__ void plate(place* out) { find_place(out); }
 
 // Whether each block of the grid is where clusters of this size put it.
-bool are_right(const place* of, dim3 grid, uint3 size) {
+bool are_right(const std::vector<place>& of, dim3 grid, uint3 size) {
   bool right = true;
   const auto same = [](auto a, uint3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; };
   for (unsigned i = 0; i < grid.x * grid.y * grid.z; ++i) {
@@ -104,11 +104,9 @@ bool are_right(const place* of, dim3 grid, uint3 size) {
 }
 
 bool boxes() {
-  place *out, got[6 * 4 * 2];
-  cudaMalloc(&out, sizeof got);
-  box<<<dim3(6, 4, 2), 32>>>(out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  bool right = are_right(got, dim3(6, 4, 2), {2, 2, 2});
+  const on_device<place> out(6 * 4 * 2);
+  box<<<dim3(6, 4, 2), 32>>>(out.p);
+  bool right = are_right(out.host(), dim3(6, 4, 2), {2, 2, 2});
   cudaLaunchAttribute attribute[1];
   attribute[0].id = cudaLaunchAttributeClusterDimension;
   attribute[0].val.clusterDim.x = attribute[0].val.clusterDim.z = 1;
@@ -118,10 +116,8 @@ bool boxes() {
   config.blockDim = 32;
   config.attrs = attribute;
   config.numAttrs = 1;
-  right &= cudaLaunchKernelEx(&config, plate, out) == cudaSuccess;
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  right &= are_right(got, dim3(6, 4, 2), {1, 4, 1});
-  cudaFree(out);
+  right &= cudaLaunchKernelEx(&config, plate, out.p) == cudaSuccess;
+  right &= are_right(out.host(), dim3(6, 4, 2), {1, 4, 1});
   return right;
 }
 
@@ -145,11 +141,9 @@ bool other_cluster() {
 __global__ void store_hinted(__nv_bfloat16* out) { __stwt(out + threadIdx.x, 0.5f * threadIdx.x); }
 
 bool hints() {
-  __nv_bfloat16 got[32], *out;
-  cudaMalloc(&out, sizeof got);
-  store_hinted<<<1, 32>>>(out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(out);
+  const on_device<__nv_bfloat16> out(32);
+  store_hinted<<<1, 32>>>(out.p);
+  const std::vector<__nv_bfloat16> got = out.host();
   for (int i = 0; i < 32; ++i)
     if (__bfloat162float(got[i]) != 0.5f * i) return false;
   return true;
@@ -213,16 +207,10 @@ __global__ void refill(const __nv_bfloat16* next, float* out) {
 }
 
 bool products() {
-  __nv_bfloat16 host[64 * 16], *next;
-  float got[64 * 8], *out;
-  for (auto& h : host) h = 2;
-  cudaMalloc(&next, sizeof host);
-  cudaMalloc(&out, sizeof got);
-  cudaMemcpy(next, host, sizeof host, cudaMemcpyHostToDevice);
-  refill<<<1, 128, sizeof host>>>(next, out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(next);
-  cudaFree(out);
+  const on_device<__nv_bfloat16> next(std::vector<__nv_bfloat16>(64 * 16, 2.0f));
+  const on_device<float> out(64 * 8);
+  refill<<<1, 128, 64 * 16 * sizeof(__nv_bfloat16)>>>(next.p, out.p);
+  const std::vector<float> got = out.host();
   for (int i = 0; i < 64 * 8; ++i)
     if (got[i] != 16.0f * (i / 8 % 4 + 1) + 32.0f) return false;
   return true;
@@ -245,21 +233,13 @@ __global__ void store_by_all(int* y) {
 }
 
 bool stores() {
-  int *y, last = 0;
-  cudaMalloc(&y, 64);
-  store_by_all<<<1, 32>>>(y);
-  cudaMemcpy(&last, y + 15, sizeof last, cudaMemcpyDeviceToHost);
-  cudaFree(y);
-  return last == 7;
+  const on_device<int> y(16);
+  store_by_all<<<1, 32>>>(y.p);
+  return y.host()[15] == 7;
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    bool (*is_right)();
-  } modes[] = {{"clusters", clusters}, {"boxes", boxes},       {"other-cluster", other_cluster},
-               {"hints", hints},       {"products", products}, {"stores", stores}};
-  for (const auto& mode : modes)
-    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return !mode.is_right();
-  return 3;
+  const mode modes[] = {{"clusters", clusters}, {"boxes", boxes},       {"other-cluster", other_cluster},
+                        {"hints", hints},       {"products", products}, {"stores", stores}};
+  return run_modes(argc, argv, modes);
 }

@@ -3,10 +3,10 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
-#include <cstdio>
-#include <cstring>
 #include <cuda/barrier>
 #include <cuda/pipeline>
+
+#include "on_device.cuh"
 
 namespace cg = cooperative_groups;
 namespace wmma = nvcuda::wmma;
@@ -137,28 +137,8 @@ __global__ void pipeline_of_a_block(const float* x, float* y) {
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    void (*kernel)(const float*, float*);
-  } modes[] = {{"wmma", half_product},     {"tf32", tf32_product}, {"barrier", barrier},
-               {"barrier-tx", barrier_tx}, {"pipeline", pipeline}, {"pipeline-of-a-block", pipeline_of_a_block}};
-  for (const auto& mode : modes) {
-    if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
-    float host[k_values], *x = nullptr, *y = nullptr;
-    for (int i = 0; i < k_values; ++i) host[i] = static_cast<float>(i);
-    cudaMalloc(&x, sizeof host);
-    cudaMalloc(&y, sizeof host);
-    cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
-    mode.kernel<<<1, k_threads>>>(x, y);
-    cudaMemcpy(host, y, k_threads * sizeof(float), cudaMemcpyDeviceToHost);
-    cudaFree(x);
-    cudaFree(y);
-    for (int i = 0; i < k_threads; ++i)
-      if (host[i] != 1) {
-        std::printf("%s: thread %d is wrong\n", mode.name, i);
-        return 1;
-      }
-    return 0;
-  }
-  return 3;
+  const kernel_mode modes[] = {{"wmma", half_product}, {"tf32", tf32_product},
+                               {"barrier", barrier},   {"barrier-tx", barrier_tx},
+                               {"pipeline", pipeline}, {"pipeline-of-a-block", pipeline_of_a_block}};
+  return run_kernels(argc, argv, modes, k_threads, k_values);
 }

@@ -107,7 +107,7 @@ bool gathers(bool has_pattern) {
   cudaMalloc(&maps, blocks * sizeof *maps);
   gather<<<blocks, k_threads>>>(pattern, has_pattern, maps, reinterpret_cast<const uint32_t*>(in.p),
                                 reinterpret_cast<const int*>(on.p), groups, reinterpret_cast<uint32_t*>(out.p));
-  const std::vector<unsigned char> got = out.host(blocks * groups * k_threads * 4);
+  const std::vector<unsigned char> got = out.host();
   cudaFree(maps);
   for (int i = 0; i < blocks * groups * k_threads; ++i) {
     const int g = i / k_threads % groups, row = i % k_threads / k_box_cols, col = 8 + i % k_box_cols;

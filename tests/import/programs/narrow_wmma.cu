@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <type_traits>
+#include <vector>
+
+#include "on_device.cuh"
 
 using namespace nvcuda;
 namespace precision = wmma::experimental::precision;
@@ -34,28 +37,20 @@ int nibble(const uint8_t* row, int k, bool is_signed) {
 template <class T, int K>
 bool is_right(int op) {
   constexpr int bytes = 16;
-  uint8_t a[8 * bytes], b[8 * bytes];
+  std::vector<uint8_t> a(8 * bytes), b(8 * bytes);
   for (int i = 0; i < 8 * bytes; ++i) {
     a[i] = static_cast<uint8_t>(i * 37 + i / 16 * 11 + 5);
     b[i] = static_cast<uint8_t>(i * 91 + i / 16 * 3 + 9);
   }
-  uint8_t *on_a, *on_b;
-  int *on_d, d[64];
-  cudaMalloc(&on_a, sizeof a);
-  cudaMalloc(&on_b, sizeof b);
-  cudaMalloc(&on_d, sizeof d);
-  cudaMemcpy(on_a, a, sizeof a, cudaMemcpyHostToDevice);
-  cudaMemcpy(on_b, b, sizeof b, cudaMemcpyHostToDevice);
-  multiply<T, K><<<1, 32>>>(on_a, on_b, on_d, op);
-  cudaMemcpy(d, on_d, sizeof d, cudaMemcpyDeviceToHost);
-  cudaFree(on_a);
-  cudaFree(on_b);
-  cudaFree(on_d);
+  const on_device<uint8_t> on_a(a), on_b(b);
+  const on_device<int> on_d(64);
+  multiply<T, K><<<1, 32>>>(on_a.p, on_b.p, on_d.p, op);
+  const std::vector<int> d = on_d.host();
   for (int row = 0; row < 8; ++row)
     for (int col = 0; col < 8; ++col) {
       int sum = 100;
       for (int k = 0; k < K; ++k) {
-        const uint8_t *x = a + row * bytes, *y = b + col * bytes;
+        const uint8_t *x = &a[row * bytes], *y = &b[col * bytes];
         if (K == 128) {
           const int left = x[k / 8] >> k % 8 & 1, right = y[k / 8] >> k % 8 & 1;
           sum += op == 0 ? left ^ right : left & right;

@@ -4,11 +4,12 @@
 #include <cuda_awbarrier_primitives.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "on_device.cuh"
 
 // Dynamic programming: two numbers of 16 bits in a word, and one of 32.
 __global__ void program(int* y) {
@@ -33,11 +34,9 @@ __global__ void program(int* y) {
 }
 bool dynamic_programming() {
   const int right[13] = {-1, 0, 2, 0x00038000, 9, 0x00047fff, 0, 3, 4, 1, 0x00050001, 0x00040001, 2};
-  int *y, got[13];
-  cudaMalloc(&y, sizeof got);
-  program<<<1, 1>>>(y);
-  cudaMemcpy(got, y, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(y);
+  const on_device<int> y(13);
+  program<<<1, 1>>>(y.p);
+  const std::vector<int> got = y.host();
   for (int i = 0; i < 13; ++i)
     if (got[i] != right[i]) return std::printf("result %d is %#x, right is %#x\n", i, got[i], right[i]), false;
   return true;
@@ -49,14 +48,9 @@ __global__ void add_vectors(float4* sum, float2* pair) {
   atomicAdd_block(pair, make_float2(2.0f, x));
 }
 bool vector_atomics() {
-  float *p, got[8];
-  cudaMalloc(&p, sizeof got);
-  cudaMemset(p, 0, sizeof got);
-  add_vectors<<<1, 64>>>(reinterpret_cast<float4*>(p), reinterpret_cast<float2*>(p + 4));
-  cudaMemcpy(got, p, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(p);
-  const float right[8] = {2016, 64, -2016, 32, 128, 2016, 0, 0};
-  return std::equal(got, got + 8, right);
+  const on_device<float> sums(8);
+  add_vectors<<<1, 64>>>(reinterpret_cast<float4*>(sums.p), reinterpret_cast<float2*>(sums.p + 4));
+  return sums.host() == std::vector<float>{2016, 64, -2016, 32, 128, 2016, 0, 0};
 }
 
 // Each thread reads what another one wrote before it arrived.
@@ -72,11 +66,9 @@ __global__ void exchange(int* y) {
   y[threadIdx.x] = s[63 - threadIdx.x];
 }
 bool barrier_primitives() {
-  int *y, got[64];
-  cudaMalloc(&y, sizeof got);
-  exchange<<<1, 64>>>(y);
-  cudaMemcpy(got, y, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(y);
+  const on_device<int> y(64);
+  exchange<<<1, 64>>>(y.p);
+  const std::vector<int> got = y.host();
   for (int i = 0; i < 64; ++i)
     if (got[i] != 63 - i) return false;
   return true;
@@ -132,9 +124,7 @@ bool mapped_memory() {
   size_t granularity = 0;
   cuMemGetAllocationGranularity(&granularity, &of, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   CUdeviceptr p;
-  int* sum;
-  cudaMalloc(&sum, sizeof(int));
-  cudaMemset(sum, 0, sizeof(int));
+  const on_device<int> sum(1);
   bool is_right = part % granularity == 0 && cuMemAddressReserve(&p, 4 * part, 0, 0, 0) == CUDA_SUCCESS;
   for (int i = 0; i < 2; ++i) {
     CUmemGenericAllocationHandle handle;
@@ -142,14 +132,12 @@ bool mapped_memory() {
                 cuMemMap(p + i * part, part, 0, handle, 0) == CUDA_SUCCESS &&
                 cuMemSetAccess(p + i * part, part, &access, 1) == CUDA_SUCCESS && cuMemRelease(handle) == CUDA_SUCCESS;
   }
-  count<<<1, 64>>>(reinterpret_cast<int*>(p), numbers - 64, sum);
-  count<<<1, 64>>>(reinterpret_cast<int*>(p), numbers, sum);  // reads the last numbers of the first part
-  int got = 0;
-  cudaMemcpy(&got, sum, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(sum);
+  count<<<1, 64>>>(reinterpret_cast<int*>(p), numbers - 64, sum.p);
+  count<<<1, 64>>>(reinterpret_cast<int*>(p), numbers, sum.p);  // reads the last numbers of the first part
+  is_right &= sum.host()[0] == 64;
   is_right &= cuMemUnmap(p, part) == CUDA_SUCCESS && cuMemUnmap(p + part, part) == CUDA_SUCCESS &&
               cuMemAddressFree(p, 4 * part) == CUDA_SUCCESS;
-  return is_right && got == 64;
+  return is_right;
 }
 
 bool names() {
@@ -164,16 +152,11 @@ bool names() {
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    bool (*run)();
-  } modes[] = {{"dynamic-programming", dynamic_programming},
-               {"vector-atomics", vector_atomics},
-               {"barrier-primitives", barrier_primitives},
-               {"edited-graph", edited_graph},
-               {"mapped-memory", mapped_memory},
-               {"names", names}};
-  for (const auto& mode : modes)
-    if (argc > 1 && std::strcmp(argv[1], mode.name) == 0) return mode.run() ? 0 : 1;
-  return 3;
+  const mode modes[] = {{"dynamic-programming", dynamic_programming},
+                        {"vector-atomics", vector_atomics},
+                        {"barrier-primitives", barrier_primitives},
+                        {"edited-graph", edited_graph},
+                        {"mapped-memory", mapped_memory},
+                        {"names", names}};
+  return run_modes(argc, argv, modes);
 }

@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
+
+#include "on_device.cuh"
 
 constexpr int k_threads = 128, k_values = 1024;
 
@@ -211,30 +211,9 @@ __global__ void wgmma(const float*, float* y) {
 }
 
 int main(int argc, char** argv) {
-  const struct {
-    const char* name;
-    void (*kernel)(const float*, float*);
-  } modes[] = {{"scalar", scalar},     {"memory", memory}, {"warp", warp}, {"barrier", barrier},
-               {"cp-async", cp_async}, {"bulk", bulk},     {"mma", mma},   {"wgmma", wgmma}};
-  for (const auto& mode : modes) {
-    if (argc < 2 || std::strcmp(argv[1], mode.name) != 0) continue;
-    float host[k_values], *x = nullptr, *y = nullptr;
-    for (int i = 0; i < k_values; ++i) host[i] = static_cast<float>(i);
-    cudaMalloc(&x, sizeof host);
-    cudaMalloc(&y, sizeof host);
-    cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
-    cudaMemset(y, 0, sizeof host);
-    mode.kernel<<<1, k_threads>>>(x, y);
-    cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
-    cudaFree(x);
-    cudaFree(y);
-    for (int i = 0; i < k_threads; ++i)
-      if (host[i] != 1) {
-        std::printf("%s: thread %d is wrong\n", mode.name, i);
-        return 1;
-      }
-    if (mode.kernel == memory && host[k_threads] != k_threads / 2) return 1;
-    return 0;
-  }
-  return 3;
+  const kernel_mode modes[] = {{"scalar", scalar},     {"memory", memory, k_threads / 2},
+                               {"warp", warp},         {"barrier", barrier},
+                               {"cp-async", cp_async}, {"bulk", bulk},
+                               {"mma", mma},           {"wgmma", wgmma}};
+  return run_kernels(argc, argv, modes, k_threads, k_values);
 }

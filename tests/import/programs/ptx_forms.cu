@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "on_device.cuh"
+
 // A product of a warp: one row of A and one column of B for each result, in elements of `bits` bits.
 struct operands {
   uint32_t a[4], b[2];
@@ -75,15 +77,10 @@ bool multiplies(int bits) {
         word |= x << 8 * byte;
       }
     }
-  operands* on;
-  uint32_t *out, got[128];
-  cudaMalloc(&on, 32 * sizeof *on);
-  cudaMalloc(&out, sizeof got);
-  cudaMemcpy(on, in.data(), 32 * sizeof *on, cudaMemcpyHostToDevice);
-  multiply<Kind><<<1, 32>>>(on, out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(on);
-  cudaFree(out);
+  const on_device<operands> on(in);
+  const on_device<uint32_t> out(128);
+  multiply<Kind><<<1, 32>>>(on.p, out.p);
+  const std::vector<uint32_t> got = out.host();
   const int per_word = 32 / bits, depth = 8 * per_word;
   const auto element = [&](bool is_a, int line, int k) {
     const int word = k / per_word, lane = line % 8 * 4 + word % 4;
@@ -121,17 +118,12 @@ __global__ void multiply_doubles(const double* a, const double* b, double* whole
 }
 
 bool multiplies_doubles() {
-  std::vector<double> a(128), b(64), whole(128), part(64);
+  std::vector<double> a(128), b(64);
   for (int i = 0; i < 128; ++i) a[i] = i * 37 % 19 - 9;
   for (int i = 0; i < 64; ++i) b[i] = i * 11 % 13 - 6;
-  double* d;
-  cudaMalloc(&d, 384 * sizeof(double));
-  cudaMemcpy(d, a.data(), 1024, cudaMemcpyHostToDevice);
-  cudaMemcpy(d + 128, b.data(), 512, cudaMemcpyHostToDevice);
-  multiply_doubles<<<1, 32>>>(d, d + 128, d + 192, d + 320);
-  cudaMemcpy(whole.data(), d + 192, 1024, cudaMemcpyDeviceToHost);
-  cudaMemcpy(part.data(), d + 320, 512, cudaMemcpyDeviceToHost);
-  cudaFree(d);
+  const on_device<double> on_a(a), on_b(b), on_whole(128), on_part(64);
+  multiply_doubles<<<1, 32>>>(on_a.p, on_b.p, on_whole.p, on_part.p);
+  const std::vector<double> whole = on_whole.host(), part = on_part.host();
   for (int i = 0; i < 128; ++i) {
     double sum = 1, of_four = 0;
     for (int k = 0; k < 8; ++k) sum += a[i / 8 * 8 + k] * b[k * 8 + i % 8];
@@ -156,15 +148,9 @@ __global__ void forms(uint32_t* memory, uint32_t* out) {
 }
 
 bool has_forms() {
-  uint32_t *memory, *out, got[6];
-  const uint32_t values[8] = {5, 6, 7, 8};
-  cudaMalloc(&memory, sizeof values);
-  cudaMalloc(&out, sizeof got);
-  cudaMemcpy(memory, values, sizeof values, cudaMemcpyHostToDevice);
-  forms<<<1, 1>>>(memory, out);
-  cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(memory);
-  cudaFree(out);
+  const on_device<uint32_t> memory(std::vector<uint32_t>{5, 6, 7, 8, 0, 0, 0, 0}), out(6);
+  forms<<<1, 1>>>(memory.p, out.p);
+  const std::vector<uint32_t> got = out.host();
   const uint32_t right[6] = {13 + 42, 0x00020003, 0x00030000, 0x00010001, 0x3f804000, 0x3f802000};
   for (int i = 0; i < 6; ++i)
     if (got[i] != right[i]) return std::printf("form %d is %#x, right is %#x\n", i, got[i], right[i]), false;
@@ -180,32 +166,23 @@ __global__ void visit(uint32_t* seen) {
   atomicMax(seen + 1, all);
 }
 bool visits_all() {
-  uint32_t *seen, got[2];
+  const on_device<uint32_t> seen(2);
   int all = 0;
   cudaDeviceGetAttribute(&all, cudaDevAttrMultiProcessorCount, 0);
-  cudaMalloc(&seen, sizeof got);
-  cudaMemset(seen, 0, sizeof got);
-  visit<<<dim3(all, 2), 32>>>(seen);
-  cudaMemcpy(got, seen, sizeof got, cudaMemcpyDeviceToHost);
-  cudaFree(seen);
+  visit<<<dim3(all, 2), 32>>>(seen.p);
+  const std::vector<uint32_t> got = seen.host();
   return got[0] == (1u << all) - 1 && got[1] == static_cast<uint32_t>(all);
 }
 
-int main() {
-  const struct {
-    const char* name;
-    bool is_right;
-  } results[] = {{"s4", multiplies<kind::s4>(4)},
-                 {"u4 by s4", multiplies<kind::u4_s4>(4)},
-                 {"bits", multiplies<kind::b1>(1)},
-                 {"e4m3", multiplies<kind::e4m3>(8)},
-                 {"e5m2 by e4m3", multiplies<kind::e5m2_e4m3>(8)},
-                 {"e4m3 into f16", multiplies<kind::f16_sum>(8)},
-                 {"doubles", multiplies_doubles()},
-                 {"forms", has_forms()},
-                 {"multiprocessors", visits_all()}};
-  int wrong = 0;
-  for (const auto& r : results)
-    if (!r.is_right) std::printf("%s is wrong\n", r.name), ++wrong;
-  return wrong;
+int main(int argc, char** argv) {
+  const mode modes[] = {{"s4", [] { return multiplies<kind::s4>(4); }},
+                        {"u4 by s4", [] { return multiplies<kind::u4_s4>(4); }},
+                        {"bits", [] { return multiplies<kind::b1>(1); }},
+                        {"e4m3", [] { return multiplies<kind::e4m3>(8); }},
+                        {"e5m2 by e4m3", [] { return multiplies<kind::e5m2_e4m3>(8); }},
+                        {"e4m3 into f16", [] { return multiplies<kind::f16_sum>(8); }},
+                        {"doubles", multiplies_doubles},
+                        {"forms", has_forms},
+                        {"multiprocessors", visits_all}};
+  return run_modes(argc, argv, modes);
 }

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <type_traits>
+#include <vector>
+
+#include "on_device.cuh"
 
 #define R2 "{%0, %1}"
 #define R4 "{%0, %1, %2, %3}"
@@ -124,23 +127,16 @@ template <class T, class Sum>
 bool is_right(void (*kernel)(const T*, const T*, Sum*), int m, int n, int k, bool by_rows = true) {
   const bool of_bits = k == 128;
   const int words = of_bits ? 4 : k;
-  T a[32 * 16], b[32 * 16], *on_a, *on_b;
-  Sum before[32 * 16], after[32 * 16], *on_d;
+  std::vector<T> a(m * words), b(n * words);
+  std::vector<Sum> before(m * n);
   const auto number = [of_bits](int i, int by) { return static_cast<T>(of_bits ? i * by * 104729 : i * by % 9 - 4); };
   for (int i = 0; i < m * words; ++i) a[i] = number(i, 7);
   for (int i = 0; i < n * words; ++i) b[i] = number(i, 5);
   for (int i = 0; i < m * n; ++i) before[i] = static_cast<Sum>(i % 11);
-  cudaMalloc(&on_a, sizeof a);
-  cudaMalloc(&on_b, sizeof b);
-  cudaMalloc(&on_d, sizeof after);
-  cudaMemcpy(on_a, a, m * words * sizeof(T), cudaMemcpyHostToDevice);
-  cudaMemcpy(on_b, b, n * words * sizeof(T), cudaMemcpyHostToDevice);
-  cudaMemcpy(on_d, before, m * n * sizeof(Sum), cudaMemcpyHostToDevice);
-  kernel<<<1, 32>>>(on_a, on_b, on_d);
-  cudaMemcpy(after, on_d, m * n * sizeof(Sum), cudaMemcpyDeviceToHost);
-  cudaFree(on_a);
-  cudaFree(on_b);
-  cudaFree(on_d);
+  const on_device<T> on_a(a), on_b(b);
+  const on_device<Sum> on_d(before);
+  kernel<<<1, 32>>>(on_a.p, on_b.p, on_d.p);
+  const std::vector<Sum> after = on_d.host();
   for (int row = 0; row < m; ++row)
     for (int col = 0; col < n; ++col) {
       const int at = by_rows ? row * n + col : col * m + row;

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "on_device.cuh"
+
 struct operands {
   uint32_t a[4], b[4], metadata;
 };
@@ -138,16 +140,10 @@ bool is_right(const form& f) {
         metadata = (metadata & ~(15u << at)) | place << at;
       }
     }
-  operands* on;
-  uint32_t* out;
-  std::vector<uint32_t> got(4 * in.size());
-  cudaMalloc(&on, in.size() * sizeof *on);
-  cudaMalloc(&out, got.size() * 4);
-  cudaMemcpy(on, in.data(), in.size() * sizeof *on, cudaMemcpyHostToDevice);
-  f.kernel<<<1, 32 * f.warps>>>(on, out);
-  cudaMemcpy(got.data(), out, got.size() * 4, cudaMemcpyDeviceToHost);
-  cudaFree(on);
-  cudaFree(out);
+  const on_device<operands> on(in);
+  const on_device<uint32_t> out(4 * in.size());
+  f.kernel<<<1, 32 * f.warps>>>(on.p, out.p);
+  const std::vector<uint32_t> got = out.host();
   for (int i = 0; i < static_cast<int>(got.size()); ++i) {
     int sum = 1;
     for (int k = 0; k < depth; ++k)

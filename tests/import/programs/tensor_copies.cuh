@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "on_device.cuh"
+
 constexpr int k_threads = 64;
 
 __device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
@@ -27,19 +29,7 @@ __device__ void wait_for(uint64_t* barrier, int parity) {
 #endif
 }
 
-struct device_bytes {
-  unsigned char* p = nullptr;
-  explicit device_bytes(const std::vector<unsigned char>& h) {
-    cudaMalloc(&p, h.size());
-    cudaMemcpy(p, h.data(), h.size(), cudaMemcpyHostToDevice);
-  }
-  ~device_bytes() { cudaFree(p); }
-  std::vector<unsigned char> host(size_t bytes) const {
-    std::vector<unsigned char> h(bytes);
-    cudaMemcpy(h.data(), p, bytes, cudaMemcpyDeviceToHost);
-    return h;
-  }
-};
+using device_bytes = on_device<unsigned char>;
 
 // Launches a cluster of two blocks of k_threads threads.
 template <class... Parameters, class... Arguments>

@@ -129,7 +129,7 @@ bool fetches(const shape& t, const place& p, uint64_t outside = 0, std::vector<u
   for (int i = 0; i < t.rank(); ++i) bytes *= t.count(i);
   const device_bytes in(data), out(std::vector<unsigned char>(right.size()));
   fetch<<<1, k_threads, right.size()>>>(t.map(in.p), t.rank(), p, bytes, right.size(), out.p);
-  const std::vector<unsigned char> got = out.host(right.size());
+  const std::vector<unsigned char> got = out.host();
   int wrong = 0;
   for (size_t i = 0; i < right.size(); ++i) {
     if (got[i] == right[i]) continue;
@@ -287,7 +287,7 @@ bool stores(bool adds) {
     put<true><<<blocks, k_threads>>>(t.map(d.p));
   else
     put<false><<<blocks, k_threads>>>(t.map(d.p));
-  const std::vector<unsigned char> got = d.host(data.size());
+  const std::vector<unsigned char> got = d.host();
   for (int i = 0; i < 256; ++i) {
     const int x = i % 32, y = i / 32;
     const uint32_t before = 5 * i, value = (y - 4) * 16 + x % 16 + 1000 * (x / 16);
@@ -320,7 +320,7 @@ __global__ void reduce(__half* halves, int* largest) {
 bool reductions() {
   const device_bytes halves(std::vector<unsigned char>(64)), largest(std::vector<unsigned char>(16, 0xff));
   reduce<<<4, k_threads>>>(reinterpret_cast<__half*>(halves.p), reinterpret_cast<int*>(largest.p));
-  const auto h = halves.host(64), n = largest.host(16);
+  const auto h = halves.host(), n = largest.host();
   for (int i = 0; i < 32; ++i)
     if (__half2float(reinterpret_cast<const __half*>(h.data())[i]) != 4.0f * i) return false;
   for (int i = 0; i < 4; ++i) {
@@ -357,7 +357,7 @@ bool multicast() {
   const std::vector<unsigned char> data = numbers(t), right = expected(t, data, {{8, 2}}, 0);
   const device_bytes in(data), out(std::vector<unsigned char>(2 * right.size()));
   launch_pair(share, t.map(in.p), reinterpret_cast<uint32_t*>(out.p));
-  const std::vector<unsigned char> got = out.host(2 * right.size());
+  const std::vector<unsigned char> got = out.host();
   return std::memcmp(got.data(), right.data(), right.size()) == 0 &&
          std::memcmp(got.data() + right.size(), right.data(), right.size()) == 0;
 }
@@ -410,7 +410,7 @@ bool libcu() {
   cudaMalloc(&on_device, sizeof maps);
   cudaMemcpy(on_device, maps, sizeof maps, cudaMemcpyHostToDevice);
   library<<<1, k_threads>>>(on_device, on_device + 1);
-  const std::vector<unsigned char> got = out.host(right.size());
+  const std::vector<unsigned char> got = out.host();
   cudaFree(on_device);
   for (int i = 0; i < 128; ++i)
     if (reinterpret_cast<const uint32_t*>(got.data())[i] != reinterpret_cast<const uint32_t*>(right.data())[i] + 1)
@@ -474,27 +474,18 @@ bool wrong_copy(const char* what) {
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "broken") == 0) return !broken(argv[2]);
   if (argc > 2 && std::strcmp(argv[1], "wrong") == 0) return !wrong_copy(argv[2]);
-  const struct {
-    const char* name;
-    bool (*is_right)();
-  } modes[] = {{"box", box},
-               {"dimensions", dimensions},
-               {"swizzles", swizzles},
-               {"gaps", gaps},
-               {"outside", outside},
-               {"steps", steps},
-               {"types", types},
-               {"store", store},
-               {"add", add},
-               {"reductions", reductions},
-               {"multicast", multicast},
-               {"libcu", libcu},
-               {"interleaved", interleaved}};
-  int wrong = 0, judged = 0;
-  for (const auto& mode : modes) {
-    if (argc > 1 && std::strcmp(argv[1], mode.name) != 0) continue;
-    ++judged;
-    if (!mode.is_right()) std::printf("%s is wrong\n", mode.name), ++wrong;
-  }
-  return judged == 0 ? 3 : wrong;
+  const mode modes[] = {{"box", box},
+                        {"dimensions", dimensions},
+                        {"swizzles", swizzles},
+                        {"gaps", gaps},
+                        {"outside", outside},
+                        {"steps", steps},
+                        {"types", types},
+                        {"store", store},
+                        {"add", add},
+                        {"reductions", reductions},
+                        {"multicast", multicast},
+                        {"libcu", libcu},
+                        {"interleaved", interleaved}};
+  return run_modes(argc, argv, modes);
 }

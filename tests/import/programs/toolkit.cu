@@ -9,16 +9,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <vector>
+
+#include "on_device.cuh"
 
 // A kernel fills y with 1 where a value is right.
 template <class... Arguments>
 bool all_right(void (*kernel)(int*, Arguments...), int count, Arguments... arguments) {
-  int host[64], *y = nullptr;
-  cudaMalloc(&y, sizeof host);
-  cudaMemset(y, 0, sizeof host);
-  kernel<<<1, 1>>>(y, arguments...);
-  cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
-  cudaFree(y);
+  const on_device<int> y(64);
+  kernel<<<1, 1>>>(y.p, arguments...);
+  const std::vector<int> host = y.host();
   bool right = true;
   for (int i = 0; i < count; ++i)
     if (host[i] != 1) std::printf("value %d is wrong\n", i), right = false;
@@ -129,14 +129,9 @@ __global__ void allocates(int* y) {
   y[blockIdx.x * blockDim.x + threadIdx.x] = right;
 }
 bool allocations() {
-  int host[128] = {}, *y = nullptr;
-  cudaMalloc(&y, sizeof host);
-  allocates<<<2, 64>>>(y);
-  cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost);
-  cudaFree(y);
-  bool right = true;
-  for (const int r : host) right &= r == 1;
-  return right;
+  const on_device<int> y(128);
+  allocates<<<2, 64>>>(y.p);
+  return y.host() == std::vector<int>(128, 1);
 }
 // A texture object tells what it was made of.
 bool texture_descriptions() {
@@ -210,15 +205,14 @@ bool helpers() {
 }
 
 int main(int argc, char** argv) {
-  const char* mode = argc > 1 ? argv[1] : "";
-  if (std::strcmp(mode, "settings") == 0) return settings() && table() ? 0 : 1;
-  if (std::strcmp(mode, "child-graph") == 0) return child_graph() ? 0 : 1;
-  if (std::strcmp(mode, "allocations") == 0) return allocations() ? 0 : 1;
-  if (std::strcmp(mode, "texture-descriptions") == 0) return texture_descriptions() ? 0 : 1;
-  if (std::strcmp(mode, "helpers") == 0) return helpers() ? 0 : 1;
-  if (std::strcmp(mode, "special-functions") == 0) return all_right(special_functions, 7, 0.5, 3.0f) ? 0 : 1;
-  if (std::strcmp(mode, "directions") == 0) return all_right(directions, 10, 1.0, 1.0f) ? 0 : 1;
-  if (std::strcmp(mode, "lanes") == 0) return all_right(lanes, 8, 0x01ff8008u) ? 0 : 1;
-  if (std::strcmp(mode, "sixteen-bits") == 0) return all_right(sixteen_bits, 7, 1.0f) ? 0 : 1;
-  return 3;
+  const mode modes[] = {{"settings", [] { return settings() && table(); }},
+                        {"child-graph", child_graph},
+                        {"allocations", allocations},
+                        {"texture-descriptions", texture_descriptions},
+                        {"helpers", helpers},
+                        {"special-functions", [] { return all_right(special_functions, 7, 0.5, 3.0f); }},
+                        {"directions", [] { return all_right(directions, 10, 1.0, 1.0f); }},
+                        {"lanes", [] { return all_right(lanes, 8, 0x01ff8008u); }},
+                        {"sixteen-bits", [] { return all_right(sixteen_bits, 7, 1.0f); }}};
+  return run_modes(argc, argv, modes);
 }

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <vector>
 
+#include "on_device.cuh"
+
 template <class T>
 std::vector<T> fetched(const T* device, size_t count) {
   std::vector<T> host(count);
@@ -199,11 +201,10 @@ bool unwritten() {
 }
 
 int main(int argc, char** argv) {
-  const char* mode = argc > 1 ? argv[1] : "";
-  if (std::strcmp(mode, "generators") == 0) return generators() ? 0 : 1;
-  if (std::strcmp(mode, "device-generators") == 0) return device_generators() ? 0 : 1;
-  if (std::strcmp(mode, "transforms") == 0) return transforms() ? 0 : 1;
-  if (std::strcmp(mode, "management") == 0) return management() ? 0 : 1;
-  if (std::strcmp(mode, "unwritten") == 0) return unwritten() ? 0 : 1;
-  return 3;
+  const mode modes[] = {{"generators", generators},
+                        {"device-generators", device_generators},
+                        {"transforms", transforms},
+                        {"management", management}};
+  if (argc > 1 && std::strcmp(argv[1], "unwritten") == 0) return !unwritten();
+  return run_modes(argc, argv, modes);
 }

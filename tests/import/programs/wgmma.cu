@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "on_device.cuh"
 #include "wgmma_forms.cuh"
 
 using namespace wgmma_forms;
@@ -63,7 +64,7 @@ int wrong_results(const std::string& name, bool accumulates) {
       const uint32_t bits = bits_of(element(col + 3, k, right), right);
       std::memcpy(&b[col * k_bytes + k * right.bytes], &bits, right.bytes);
     }
-  std::vector<uint32_t> c(k_threads * Form::words), expected(c.size()), d(c.size());
+  std::vector<uint32_t> c(k_threads * Form::words), expected(c.size());
   const auto encode = [&](int x) {
     if (integers) return static_cast<uint32_t>(x);
     float f = static_cast<float>(x);
@@ -82,18 +83,12 @@ int wrong_results(const std::string& name, bool accumulates) {
       c[at] |= encode(addend(row, col, integers)) << shift;
       expected[at] |= encode(sum) << shift;
     }
-  uint8_t *on_a, *on_b;
-  typename Form::word *on_c, *on_d;
-  cudaMalloc(&on_a, a.size());
-  cudaMalloc(&on_b, b.size());
-  cudaMalloc(&on_c, c.size() * 4);
-  cudaMalloc(&on_d, d.size() * 4);
-  cudaMemcpy(on_a, a.data(), a.size(), cudaMemcpyHostToDevice);
-  cudaMemcpy(on_b, b.data(), b.size(), cudaMemcpyHostToDevice);
-  cudaMemcpy(on_c, c.data(), c.size() * 4, cudaMemcpyHostToDevice);
-  multiply<Form, InRegisters><<<1, k_threads>>>(on_a, on_b, on_c, on_d, accumulates);
-  cudaMemcpy(d.data(), on_d, d.size() * 4, cudaMemcpyDeviceToHost);
-  for (void* p : {(void*)on_a, (void*)on_b, (void*)on_c, (void*)on_d}) cudaFree(p);
+  const on_device<uint8_t> on_a(a), on_b(b);
+  const on_device<uint32_t> on_c(c), on_d(c.size());
+  using word = typename Form::word;
+  multiply<Form, InRegisters><<<1, k_threads>>>(on_a.p, on_b.p, reinterpret_cast<const word*>(on_c.p),
+                                                reinterpret_cast<word*>(on_d.p), accumulates);
+  const std::vector<uint32_t> d = on_d.host();
   int wrong = 0;
   for (size_t i = 0; i < d.size(); ++i) wrong += d[i] != expected[i];
   if (wrong > 0) std::printf("%s, A in %s: %d wrong\n", name.c_str(), InRegisters ? "registers" : "memory", wrong);
