@@ -72,6 +72,15 @@ function(_warpcheck_next_part result)
   set(${result} ${part} PARENT_SCOPE)
 endfunction()
 
+# In `excluded`: whether a build (WARPCHECK_PART) goes without what only this part of the heavy tests needs. Operators
+# have the parts from 0 on; those behind are for what takes as long to compile.
+function(warpcheck_only_in_part part excluded)
+  set(${excluded} ON PARENT_SCOPE)
+  if(WARPCHECK_PART MATCHES "^${part}?$")
+    set(${excluded} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
 # warpcheck_link_command(target): all of the command but its main, for a test of its parts.
 function(warpcheck_link_command target)
   target_sources(${target} PRIVATE "$<FILTER:$<TARGET_OBJECTS:warpcheck_cli_objects>,EXCLUDE,/main\\.cpp\\.o$>")
