@@ -237,10 +237,7 @@ toolchain toolchain::load(const std::string& asked) {
     for (std::string& include : t.cuda_includes_) include = absolute(include);
     for (const auto& [name, j] : json.at("flavours").items()) {
       flavour& f = t.flavours_[name];
-      f.options.push_back("-std=c++17");
-      f.options.push_back("-fPIC");
-      f.options.push_back("-fvisibility=hidden");
-      f.options.push_back("-fvisibility-inlines-hidden");
+      f.options = {"-std=c++17", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"};
       for (const std::string option : j.at("options")) append_option(f.options, option);
       for (const std::string definition : j.at("definitions"))
         if (!definition.empty()) f.options.push_back("-D" + definition);

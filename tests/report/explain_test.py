@@ -192,7 +192,9 @@ class Wrong(unittest.TestCase):
         self.assertIn("The exponential is the first wrong step", said)
 
     def test_a_turned_sign_is_named(self):
-        line = flawed("sigmoid_flaws", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]", "variant=sign")
+        line = flawed(
+            "sigmoid_flaws", "sigmoid/within-error-bound x=f32[1] fill=constant(2) | y=f32[1]", "variant=sign"
+        )
         said = explain(line).stdout
         self.assertIn("The sign of z is turned.", said)
 
