@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "properties/engine/cases/generate.hpp"
 #include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::bench {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/cases/generate.hpp"

@@ -8,7 +8,6 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "properties/formula/formula_needs.hpp"
 #include "properties/formula/formula_properties.hpp"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "command/asked.hpp"

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "command/candidates/toolchain.hpp"
 #include "command/commands.hpp"

@@ -12,7 +12,6 @@
 #include <span>
 #include <utility>
 
-#include "command/candidates/toolchain.hpp"
 #include "properties/engine/error.hpp"
 #include "reference/numerics/float_value.hpp"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -28,7 +27,6 @@
 namespace warpcheck::cli {
 namespace {
 
-using engine::environment_error;
 using engine::usage_error;
 using engine::verdict;
 

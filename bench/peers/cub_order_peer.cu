@@ -9,10 +9,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_sort.cuh>
-#include <limits>
 #include <map>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "abi/candidate_table.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <set>
@@ -18,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "command/support.hpp"
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"

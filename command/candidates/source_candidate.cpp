@@ -27,7 +27,6 @@ namespace warpcheck::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using engine::environment_error;
 using engine::usage_error;
 
 constexpr std::string_view k_prefix = "source:";

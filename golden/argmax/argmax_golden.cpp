@@ -1,6 +1,5 @@
 // argmax: known answers and the published field bugs that fit a small case.
 #include <algorithm>
-#include <cmath>
 
 #include "golden/row_golden.hpp"
 #include "reference/argmax/argmax.hpp"

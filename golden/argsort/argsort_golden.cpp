@@ -1,6 +1,5 @@
 // argsort: known answers and the published field bugs that fit a small case.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "golden/row_golden.hpp"

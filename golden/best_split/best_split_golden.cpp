@@ -15,7 +15,6 @@ namespace warpcheck::golden {
 namespace {
 
 using engine::trial_case;
-using reference::split_feature;
 using reference::split_missing;
 using reference::split_result;
 

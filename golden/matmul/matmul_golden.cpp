@@ -13,7 +13,6 @@
 namespace warpcheck::golden {
 namespace {
 
-using engine::recipe;
 using engine::tensor_spec;
 
 constexpr int k_digits = 40;

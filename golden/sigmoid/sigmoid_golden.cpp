@@ -2,8 +2,6 @@
 // of 1 / (1 + e^-z) in 100 digits, for any z, by the definition.
 #include "reference/sigmoid/sigmoid.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "golden/decimal.hpp"

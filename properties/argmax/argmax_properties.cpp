@@ -2,8 +2,6 @@
 // (reference/argmax/argmax.hpp).
 #include "reference/argmax/argmax.hpp"
 
-#include <fmt/format.h>
-
 #include "kernels/argmax/contract.hpp"
 #include "properties/rows/row_properties.hpp"
 

@@ -1,5 +1,4 @@
 // best_split on trial: the conventions of LightGBM's learner on CUDA.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

@@ -16,8 +16,6 @@ namespace {
 
 using namespace engine;
 using reference::split_candidate_sums;
-using reference::split_feature;
-using reference::split_part;
 using reference::split_problem;
 using reference::split_result;
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "properties/best_split/best_split_cases.hpp"
 #include "properties/engine/cases/classes.hpp"

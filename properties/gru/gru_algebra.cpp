@@ -1,6 +1,5 @@
 // Algebra of gated recurrent units: nets whose answers have a closed form, sums over rows and steps, what gradients of
 // chosen inputs must be.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

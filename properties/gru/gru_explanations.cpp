@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "properties/gru/gru_call.hpp"
 #include "properties/rows/explanation_support.hpp"

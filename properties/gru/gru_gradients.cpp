@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/gru/gru_cases.hpp"

@@ -1,6 +1,5 @@
 // gru on trial: sequences and gradients that somebody has in hand.
 #include <utility>
-#include <vector>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/trials/in_hand.hpp"

@@ -1,5 +1,4 @@
 // Requirements of checks of gated recurrent units on a candidate's offer.
-#include <string>
 
 #include "properties/engine/cases/offer.hpp"
 #include "properties/gru/gru_cases.hpp"

@@ -1,10 +1,8 @@
 // Symmetries of gated recurrent units: directions, rows, units, signs; padding; what is null, wanted or kept.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/gru/gru_cases.hpp"

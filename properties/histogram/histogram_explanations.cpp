@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "properties/histogram/histogram_problem.hpp"

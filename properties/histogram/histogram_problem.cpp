@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/error.hpp"

@@ -2,8 +2,6 @@
 // reference/log_softmax/log_softmax.hpp.
 #include "reference/log_softmax/log_softmax.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 

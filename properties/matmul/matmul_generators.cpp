@@ -1,7 +1,6 @@
 // Generators of matmul: sizes, operands, scalars, layouts.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "properties/matmul/matmul_problem.hpp"

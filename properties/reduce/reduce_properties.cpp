@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "kernels/reduce/contract.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"

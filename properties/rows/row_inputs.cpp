@@ -1,7 +1,6 @@
 #include "properties/rows/row_inputs.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace warpcheck {

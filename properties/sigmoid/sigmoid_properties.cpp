@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "kernels/sigmoid/contract.hpp"
 #include "properties/engine/error.hpp"

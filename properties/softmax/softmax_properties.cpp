@@ -1,6 +1,5 @@
 // softmax on trial: the properties of its contract (kernels/softmax/softmax.hpp), with bounds from
 // reference/softmax/softmax.hpp.
-#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 #include "reference/formula/expression_parser.hpp"
 #include "reference/formula/printer.hpp"

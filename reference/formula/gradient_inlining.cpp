@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "reference/formula/gradient_arithmetic.hpp"
 
 namespace warpcheck::formula::derivation {
 namespace {

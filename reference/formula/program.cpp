@@ -1,7 +1,6 @@
 #include "reference/formula/program.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "reference/formula/compiler.hpp"
 #include "reference/formula/printer.hpp"

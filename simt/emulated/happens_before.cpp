@@ -4,7 +4,6 @@
 #include "simt/emulated/happens_before.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/packed_cells.hpp"
-#include "simt/emulated/region.hpp"
 
 namespace simt {
 inline namespace emu {

@@ -1,7 +1,6 @@
 // Candidates that publish nothing, through the command: what is said of their flaws, and that they are seen.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>

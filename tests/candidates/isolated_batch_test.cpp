@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>

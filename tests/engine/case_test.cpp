@@ -1,7 +1,6 @@
 // Case lines: exact round trip of every generated case, and one clear sentence for every malformed line.
 #include "properties/engine/cases/case.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

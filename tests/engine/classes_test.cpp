@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "properties/engine/cases/recipe.hpp"
 #include "properties/engine/processes/supervisor.hpp"

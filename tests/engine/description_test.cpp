@@ -1,7 +1,6 @@
 // Descriptions: what follows from one, and one clear sentence for what does not fit it.
 #include "properties/engine/cases/description.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 
-#include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/run_case.hpp"

@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "abi/candidate_table.hpp"

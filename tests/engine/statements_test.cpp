@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/offer.hpp"

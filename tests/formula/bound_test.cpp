@@ -10,7 +10,6 @@
 #include <mutex>
 #include <random>
 #include <thread>
-#include <tuple>
 
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/gradient.hpp"

@@ -4,12 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/gradient.hpp"
 #include "reference/formula/machine.hpp"
-#include "reference/formula/printer.hpp"
 #include "tests/formula/random_formulas.hpp"
 
 namespace {

@@ -17,7 +17,6 @@
 namespace warpcheck::self {
 namespace {
 
-using reference::gru_shape;
 using reference::mp100;
 using reference::mp50;
 

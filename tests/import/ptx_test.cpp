@@ -1,7 +1,6 @@
 // `warpcheck run-emulated FILE.ptx`: kernels of whole PTX modules, as nvcc writes them and by hand.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

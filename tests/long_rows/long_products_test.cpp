@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/long_rows/long_call.hpp"

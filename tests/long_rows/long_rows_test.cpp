@@ -16,7 +16,6 @@
 #include <ostream>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "reference/numerics/exact_sum.hpp"
 #include "tests/numerics/special_values.hpp"
 
 namespace warpcheck::reference {

@@ -2,7 +2,6 @@
 // whose data can be made.
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "properties/engine/cases/case.hpp"
 #include "properties/engine/error.hpp"

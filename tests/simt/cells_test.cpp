@@ -1,7 +1,6 @@
 // Packed shadow cells lose no access: what does not fit is kept elsewhere, and its races are found.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
 #include "simt/emulated/packed_cells.hpp"

@@ -341,7 +341,6 @@ __global__ void plain(int* out) { out[global_thread()] = global_thread(); }
 #ifndef __CUDACC__
 namespace {
 
-using run_type = void (*)(int*, simt::emulation*);
 
 template <class... Arguments>
 void launch_on(unsigned blocks, unsigned threads, simt::emulation* stream, void (*kernel)(Arguments...),

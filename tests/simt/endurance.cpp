@@ -2,7 +2,6 @@
 // of 1024 threads survives that many switches. Exit code 0, or 1 with a sentence.
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 #include "simt/emulation.hpp"

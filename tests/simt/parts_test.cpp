@@ -1,7 +1,6 @@
 // A launch in parts has the results of the same launch in one process, or its finding.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "simt/emulated/parts.hpp"

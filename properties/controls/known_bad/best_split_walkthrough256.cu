@@ -1,7 +1,6 @@
 // The published scheme of a numerical split kernel: one block of 256 threads, a bin per thread, shuffle reductions over
 // a scratch of 32 entries. Variant `repaired` is right for up to 256 bins; each other variant has one of the published
 // flaws.
-#include <cstring>
 
 #include "kernels/best_split/abi_adapter.hpp"
 #include "kernels/best_split/gain.hpp"

@@ -2,8 +2,6 @@
 // rejected for that flaw.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "properties/controls/known_bad/known_bad_test.hpp"

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace warpcheck::engine {
 namespace {

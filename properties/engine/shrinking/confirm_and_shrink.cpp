@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "properties/engine/error.hpp"
 #include "properties/engine/files/memory_file.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink.hpp"

@@ -1,7 +1,6 @@
 #include "properties/engine/trials/compute_capability.hpp"
 
 #include <charconv>
-#include <string>
 #include <system_error>
 
 #include "properties/engine/trials/library.hpp"

@@ -1,7 +1,5 @@
 #include "properties/engine/trials/reused_storage.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
