@@ -29,6 +29,14 @@ job numbered_job(std::string id, int64_t count, int64_t first = 0) {
   return {std::move(id), [first](int64_t i) { return numbered_case(first + i); }, count};
 }
 
+supervise_options passing_options(int workers, const std::string& journal_folder = "") {
+  supervise_options options;
+  options.workers = workers;
+  options.run = passing;
+  options.journal_folder = journal_folder;
+  return options;
+}
+
 template <class Error>
 std::string error_of(const std::vector<job>& jobs, const supervise_options& options) {
   try {
@@ -381,9 +389,7 @@ TEST(supervisor, an_interrupt_keeps_what_is_finished_and_resume_goes_on) {
     const scratch_folder folder;
     shared_numbers runs(2000);
     const pid_t parent = getpid();
-    supervise_options options;
-    options.workers = 2;
-    options.journal_folder = folder.path();
+    supervise_options options = passing_options(2, folder.path());
     bool interrupt = true;
     options.run = [&](const trial_case& c) {
       const int64_t i = number_of(c);
@@ -417,10 +423,7 @@ TEST(supervisor, an_interrupt_keeps_what_is_finished_and_resume_goes_on) {
 
 TEST(supervisor, resume_refuses_another_run_and_a_new_run_refuses_old_journals) {
   const scratch_folder folder;
-  supervise_options options;
-  options.workers = 2;
-  options.run = passing;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(2, folder.path());
   options.fingerprint = "seed 1";
   const std::string first = summary(supervise({numbered_job("a", 20)}, options));
   EXPECT_NE(error_of<usage_error>({numbered_job("a", 20)}, options).find("already holds a run"), std::string::npos);
@@ -448,10 +451,7 @@ TEST(supervisor, resume_refuses_another_run_and_a_new_run_refuses_old_journals) 
 
 TEST(supervisor, a_folder_in_use_is_refused) {
   const scratch_folder folder;
-  supervise_options options;
-  options.workers = 1;
-  options.run = passing;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(1, folder.path());
   const int lock = open((folder.path() + "/lock").c_str(), O_RDWR | O_CREAT, 0666);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
   EXPECT_NE(error_of<usage_error>({numbered_job("a", 5)}, options).find("is in use by another run"), std::string::npos);
@@ -461,10 +461,7 @@ TEST(supervisor, a_folder_in_use_is_refused) {
 
 TEST(supervisor, a_damaged_journal_is_refused_and_left_as_it_is) {
   const scratch_folder folder;
-  supervise_options options;
-  options.workers = 1;
-  options.run = passing;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(1, folder.path());
   supervise({numbered_job("a", 5)}, options);
   options.resume = true;
   const std::string path = folder.path() + "/worker-0.journal";
@@ -477,10 +474,7 @@ TEST(supervisor, a_damaged_journal_is_refused_and_left_as_it_is) {
 
 TEST(supervisor, a_case_of_another_shard_is_refused) {
   const scratch_folder folder;
-  supervise_options options;
-  options.workers = 1;
-  options.run = passing;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(1, folder.path());
   options.shard_count = 2;
   supervise({numbered_job("a", 6)}, options);
   options.resume = true;
@@ -508,10 +502,7 @@ TEST(supervisor, a_job_that_has_failed_often_enough_is_not_run_to_its_end) {
 
 TEST(supervisor, a_case_that_is_in_two_journals_is_refused) {
   const scratch_folder folder;
-  supervise_options options;
-  options.workers = 1;
-  options.run = passing;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(1, folder.path());
   supervise({numbered_job("a", 5)}, options);
   options.resume = true;
   std::filesystem::copy_file(folder.path() + "/worker-0.journal", folder.path() + "/worker-1.journal");
@@ -521,9 +512,7 @@ TEST(supervisor, a_case_that_is_in_two_journals_is_refused) {
 TEST(supervisor, a_full_disk_is_one_clear_error_and_finished_cases_stay) {
   const scratch_folder folder;
   shared_numbers runs(3000);
-  supervise_options options;
-  options.workers = 2;
-  options.journal_folder = folder.path();
+  supervise_options options = passing_options(2, folder.path());
   options.run = [&](const trial_case& c) {
     ++runs[number_of(c)];
     return passing(c);

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
-#include "abi/candidate.h"
+#include "abi/candidate_table.hpp"
 
 namespace {
 
@@ -202,7 +203,6 @@ warpcheck_variant variant(const char* name, uint32_t types) {
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const char* const columns[] = {"cols"};
   static const char* const extents[] = {"m", "n", "k"};
   static const warpcheck_variant of_bins[] = {
       variant("right", WARPCHECK_U8),           variant("drops_last_row", WARPCHECK_U8),
@@ -212,17 +212,8 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
       variant("right", WARPCHECK_F32),         variant("without_bias", WARPCHECK_F32),
       variant("without_alpha", WARPCHECK_F32), variant("drops_last_product", WARPCHECK_F32),
       variant("bf16_operands", WARPCHECK_F32), variant("exchanges_rows", WARPCHECK_F32)};
-  static const warpcheck_operator bins = {sizeof(warpcheck_operator),
-                                          "histogram",
-                                          WARPCHECK_DEVICE_CPU,
-                                          WARPCHECK_U8,
-                                          1,
-                                          columns,
-                                          of_bins,
-                                          6,
-                                          {},
-                                          histogram,
-                                          nullptr};
+  static const warpcheck_operator bins = warpcheck::operator_of_rows("histogram", WARPCHECK_DEVICE_CPU, WARPCHECK_U8,
+                                                                     histogram, of_bins, std::size(of_bins));
   static const warpcheck_operator products = {sizeof(warpcheck_operator),
                                               "matmul",
                                               WARPCHECK_DEVICE_CPU,
@@ -234,17 +225,8 @@ extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* war
                                               {},
                                               matmul,
                                               nullptr};
-  static const warpcheck_operator maxima = {sizeof(warpcheck_operator),
-                                            "reduce",
-                                            WARPCHECK_DEVICE_CPU,
-                                            WARPCHECK_F32,
-                                            1,
-                                            columns,
-                                            nullptr,
-                                            0,
-                                            {},
-                                            largest,
-                                            nullptr};
+  static constexpr warpcheck_operator maxima =
+      warpcheck::operator_of_rows("reduce", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, largest);
   static const warpcheck_operator* const operators[] = {&bins, &products, &maxima};
   static const warpcheck_candidate table = {
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "flawed", "plain C++", operators, 3, nullptr};
