@@ -149,6 +149,7 @@ void start_flight(flight f) {
     hb_flight_counts_on(at->second.known, *current);
   }
   flights.push_back(f);
+  device.has_flights = true;
   const bool eager = base_order() == strategy::greedy;
   if (decide(2, eager) == 1) {
     flights.pop_back();
@@ -198,6 +199,7 @@ void start_store(pending_store s) {
 }
 
 void begin_async() {
+  device.has_flights = false;
   flights.clear();
   phases.clear();
 }
@@ -222,17 +224,22 @@ bool land_one_flight() {
   return true;
 }
 
-// (Most kernels have no copies or products in flight: the question is asked inline.)
-static void land_chosen_flight() {
+namespace {
+
+void land_chosen_flight() {
   const uint32_t choice = decide(static_cast<uint32_t>(std::min<size_t>(flights.size(), 15)) + 1, 0);
   if (choice == 0) return;
   const flight f = flights[choice - 1];
   flights.erase(flights.begin() + (choice - 1));
   land(f);
 }
-void may_land_flight() {
-  may_compute_products();
+
+}  // namespace
+
+void may_land_flights() {
+  const bool has_products = may_compute_products();
   if (!flights.empty()) land_chosen_flight();
+  device.has_flights = has_products || !flights.empty();
 }
 
 void async_copy(void* destination, const void* source, unsigned bytes) {

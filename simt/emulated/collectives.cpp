@@ -101,6 +101,7 @@ uint32_t present_of(const warp_state& w, const thread& t) { return t.mask & w.li
 // The lanes that it still waits for: those that have not arrived, or wait in an operation with another mask.
 uint32_t missing_of(const warp_state& w, const thread* lanes, const thread& t) {
   uint32_t missing = present_of(w, t) & ~w.waiting;
+  if (!w.differ) return missing;
   for (uint32_t m = present_of(w, t) & w.waiting; m; m &= m - 1)
     if (lanes[__builtin_ctz(m)].mask != t.mask) missing |= m & -m;
   return missing;
@@ -132,7 +133,7 @@ void complete(block_state& b, unsigned warp_number, uint32_t present) {
   thread* lanes = &b.threads[warp_number * k_lanes];
   const thread& leader = lanes[__builtin_ctz(present)];
   const warp_op op = leader.op;
-  for (uint32_t m = present; m; m &= m - 1) {
+  for (uint32_t m = w.differ ? present : 0; m; m &= m - 1) {
     const thread& t = lanes[__builtin_ctz(m)];
     const bool of_matrices = op >= warp_op::mma && op <= warp_op::exchange;
     if (t.op != op || t.width != leader.width || (of_matrices && t.argument != leader.argument))
@@ -176,18 +177,31 @@ bool complete_if_met(block_state& b, const thread& t) {
 
 }  // namespace
 
-int block_barrier(int predicate, reduction r, const call_site& site) {
+namespace {
+
+[[noreturn]] void report_two_barriers(const thread& self, const call_site& site) {
+  fail("divergence", [&] {
+    return describe(self) + " is at the barrier of " + describe(site) + " while others of its block wait at that of " +
+           describe(self.home->barrier_site);
+  });
+}
+
+[[noreturn]] void report_not_in_mask(const thread& self) {
+  fail("divergence", [&] {
+    return describe(self) + " is not in the mask of the warp operation that it executes at " + describe(self.site);
+  });
+}
+
+}  // namespace
+
+void meet_block(int predicate, reduction r, const call_site& site) {
   thread& self = *current;
   block_state& b = *self.home;
   check_stack(self);
-  if (b.arrived == 0) {
+  if (b.arrived == 0)
     b.barrier_site = r == reduction::none ? call_site{} : site;
-  } else if (r != reduction::none && b.barrier_site.line != 0 && !same_line(b.barrier_site, site)) {
-    fail("divergence", [&] {
-      return describe(self) + " is at the barrier of " + describe(site) +
-             " while others of its block wait at that of " + describe(b.barrier_site);
-    });
-  }
+  else if (r != reduction::none && b.barrier_site.line != 0 && !same_line(b.barrier_site, site))
+    report_two_barriers(self, site);
   b.any |= predicate != 0;
   b.all &= predicate != 0;
   b.count += predicate != 0;
@@ -200,34 +214,42 @@ int block_barrier(int predicate, reduction r, const call_site& site) {
   } else {
     wait_here();
   }
+}
+
+int barrier_result(reduction r) noexcept {
+  const block_state& b = *current->home;
   return r == reduction::any ? b.last_any : r == reduction::all ? b.last_all : b.last_count;
 }
 
-uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width,
-                         const call_site& site) {
+void meet_warp(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width, const call_site& site) {
   thread& self = *current;
   block_state& b = *self.home;
   warp_state& w = b.warps[self.warp];
   check_stack(self);
   self.site = site;
-  if ((mask >> self.lane & 1) == 0) {
-    fail("divergence", [&] {
-      return describe(self) + " is not in the mask of the warp operation that it executes at " + describe(site);
-    });
-  }
+  if ((mask >> self.lane & 1) == 0) report_not_in_mask(self);
   self.op = op;
   self.mask = mask;
   self.value = value;
   self.argument = argument;
   self.width = width;
   self.state = thread_state::at_warp_collective;
+  if (w.waiting == 0) {
+    w.differ = false;
+  } else {
+    const thread& other = b.threads[self.warp * k_lanes + static_cast<unsigned>(__builtin_ctz(w.waiting))];
+    const bool of_matrices = op >= warp_op::mma && op <= warp_op::exchange;
+    w.differ = w.differ || mask != other.mask || op != other.op || width != other.width ||
+               (of_matrices && argument != other.argument);
+  }
   w.waiting |= 1u << self.lane;
-  if (complete_if_met(b, self))
+  if ((present_of(w, self) & ~w.waiting) == 0 && complete_if_met(b, self))
     after_sync();
   else
     wait_here();
-  return self.result;
 }
+
+uint64_t warp_result() noexcept { return current->result; }
 
 // Lanes of a warp need not run together, so that any that are at the same call are a right answer. They are the caller
 // alone (always so under greedy), or those that come to the call until it is the caller's turn again.

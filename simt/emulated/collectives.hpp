@@ -9,7 +9,12 @@ inline namespace emu {
 enum class reduction : uint8_t { any, all, count, none };
 // Its threads are at one line, except at PTX's bar.sync (`none`): CUDA C++ forbids __syncthreads() in branches that
 // only some threads take, PTX identifies a barrier by its number alone.
-int block_barrier(int predicate, reduction r, const call_site& site);
+void meet_block(int predicate, reduction r, const call_site& site);
+int barrier_result(reduction r) noexcept;  // of the last one that the calling thread met at
+inline int block_barrier(int predicate, reduction r, const call_site& site) {
+  meet_block(predicate, r, site);
+  return barrier_result(r);
+}
 
 enum class warp_op : uint8_t {
   sync,
@@ -32,16 +37,21 @@ enum class warp_op : uint8_t {
   reduce_or,
   reduce_xor
 };
-// Waits for the lanes of `mask`; returns the lane's result. `argument` and `width` belong to shuffles.
-uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width,
-                         const call_site& site);
+// Waits for the lanes of `mask`. `argument` and `width` belong to shuffles.
+void meet_warp(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width, const call_site& site);
+uint64_t warp_result() noexcept;  // the calling lane's
+SIMT_INLINE uint64_t warp_collective(warp_op op, unsigned mask, uint64_t value, unsigned argument, int width,
+                                     const call_site& site) {
+  meet_warp(op, mask, value, argument, width, site);
+  return warp_result();
+}
 unsigned active_mask() noexcept;
 unsigned lane_index() noexcept;
 
 }  // namespace emu
 }  // namespace simt
 
-inline void __syncthreads(SIMT_SITE) { simt::emu::block_barrier(0, simt::emu::reduction::any, site); }
+inline void __syncthreads(SIMT_SITE) { simt::emu::meet_block(0, simt::emu::reduction::any, site); }
 inline int __syncthreads_or(int predicate, SIMT_SITE) {
   return simt::emu::block_barrier(predicate, simt::emu::reduction::any, site);
 }
@@ -53,7 +63,7 @@ inline int __syncthreads_count(int predicate, SIMT_SITE) {
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_SITE) {
-  simt::emu::warp_collective(simt::emu::warp_op::sync, mask, 0, 0, 32, site);
+  simt::emu::meet_warp(simt::emu::warp_op::sync, mask, 0, 0, 32, site);
 }
 
 #define SIMT_SHUFFLE(name, op, Argument)                                                                               \

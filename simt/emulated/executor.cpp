@@ -55,8 +55,8 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.stored = {};
   t.site = {};
   t.asks_at = nullptr;
+  t.state = thread_state::runnable;
   hb_thread_starts(t);
-  make_runnable(t);
 }
 
 void start_block(block_state& b, uint64_t linear) {
@@ -77,15 +77,16 @@ void start_block(block_state& b, uint64_t linear) {
   open_shared(b);
   wide_block_starts(b);
   hb_block_starts(b);
-  for (uint32_t w = 0; w < device.warps; ++w) {
-    const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
-    b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
-    b.warps[w].waiting = b.warps[w].at_barrier = 0;
-  }
   uint32_t linear_thread = 0;
   for (unsigned k = 0; k < device.block.z; ++k)
     for (unsigned j = 0; j < device.block.y; ++j)
       for (unsigned i = 0; i < device.block.x; ++i) start_thread(b, linear_thread++, {i, j, k});
+  for (uint32_t w = 0; w < device.warps; ++w) {
+    const uint32_t lanes = std::min(k_lanes, device.threads - w * k_lanes);
+    b.warps[w].live = lanes == k_lanes ? ~0u : (1u << lanes) - 1;
+    b.warps[w].waiting = b.warps[w].at_barrier = 0;
+    make_runnable(&b.threads[w * k_lanes], b.warps[w].live);
+  }
 }
 
 // The next cluster to start (a block, where clusters are of one), in the schedule's order; total_clusters when all

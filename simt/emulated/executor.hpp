@@ -180,6 +180,7 @@ struct alignas(64) thread {
 struct warp_state {
   uint32_t live = 0;        // lanes that have not exited
   uint32_t waiting = 0;     // lanes inside a collective
+  bool differ = false;      // lanes that wait inside collectives: two are not in one operation of one mask
   uint32_t at_barrier = 0;  // lanes at the block barrier
   uint32_t base = 0;        // race flavour: every lane knows its warp's epochs below this
 };
@@ -376,6 +377,8 @@ struct executor {
   thread_set runnable;
   bool leaves_warp = false;     // greedy: after the next turn of spinning another warp runs
   uint32_t spin_successor = 0;  // greedy: who ran after the last turn of spinning that went to the next thread
+  uint32_t turns_of_warp = 0;   // in a part: since another warp ran
+  bool has_flights = false;     // copies or products may be in flight
   uint64_t last_step = 0, idle_yields = 0;
   uint64_t asks = 0;                   // atomics that changed nothing, since a thread ended
   const void* awaited = nullptr;       // the word that the last thread of a livelock asked in vain
@@ -456,13 +459,16 @@ void wide_thread_exits(const thread& t);
 void begin_async();
 void forget_async();     // race flavour: what waiting for a copy or a phase would teach
 bool land_one_flight();  // completes the oldest copy in flight; false if there is none
-void may_land_flight();  // completes one if the schedule says so
+void may_land_flights();
+inline void may_land_flight() {  // completes one, and a product, if the schedule says so
+  if (device.has_flights) may_land_flights();
+}
 void async_thread_exits(thread& t);
 
 // Products of warpgroups (warpgroup.cpp).
 void begin_products();
 void forget_products();
-void may_compute_products();  // computes some that are in flight if the schedule says so
+bool may_compute_products();  // computes some that are in flight if the schedule says so. Returns whether some are left
 void drop_products(block_state& b);
 void drop_products(thread& t);
 

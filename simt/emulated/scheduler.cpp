@@ -15,8 +15,32 @@ namespace {
 
 // Rounds of atomics without effect after which a thread gives way: a spin loop must not starve whom it waits for.
 constexpr uint32_t k_spin = 64;
-constexpr uint32_t k_turns_ahead = 2, k_threads_ahead = 6;
+constexpr uint32_t k_turns_of_warp = 4096;  // of a part, one after the other
+constexpr int k_turns_ahead = 2, k_threads_ahead = 6;
 constexpr int k_prefetched_lines = 4;  // of a stack, from its top
+
+// The next runnable lane of the warp of thread `last`, cyclically; k_nobody if there is none.
+SIMT_INLINE uint32_t next_of_warp(uint32_t last) {
+  const uint32_t first_lane = last & ~(k_lanes - 1), lanes = device.runnable.warp(first_lane);
+  if (lanes == 0) return k_nobody;
+  const uint32_t later = lanes & ~((2u << (last & 31)) - 1);
+  return first_lane + static_cast<uint32_t>(__builtin_ctz(later ? later : lanes));
+}
+
+// The order of a part is free. The threads of a warp have their stacks in the nearest cache, those of a block in the
+// next. But a warp may wait, by what it reads again and again, for another one.
+SIMT_INLINE uint32_t choice_of_part(uint32_t last) {
+  if (++device.turns_of_warp < k_turns_of_warp) {
+    const uint32_t lane = next_of_warp(last);
+    if (lane != k_nobody) return lane;
+  }
+  device.turns_of_warp = 0;
+  const uint32_t next = device.runnable.next((last & ~(k_lanes - 1)) + k_lanes);
+  const uint32_t begin = thread_of(last).home->slot * device.padded;
+  if (next - begin < device.padded) return next;
+  const uint32_t again = device.runnable.next(begin);
+  return again - begin < device.padded ? again : next;
+}
 
 // The base orders' choice after thread `last`.
 SIMT_INLINE uint32_t base_choice(strategy base, uint32_t last, turn t) {
@@ -32,17 +56,11 @@ SIMT_INLINE uint32_t base_choice(strategy base, uint32_t last, turn t) {
     return device.spin_successor = device.runnable.next(device.spin_successor + 1);
   }
   if (base == strategy::greedy) {
-    if (const uint32_t lanes = device.runnable.warp(first_lane)) {
-      const uint32_t later = lanes & ~((2u << (last & 31)) - 1);
-      return first_lane + static_cast<uint32_t>(__builtin_ctz(later ? later : lanes));
-    }
-    return device.runnable.next(first_lane + k_lanes);
+    const uint32_t lane = next_of_warp(last);
+    return lane != k_nobody ? lane : device.runnable.next(first_lane + k_lanes);
   }
-  const uint32_t next = device.runnable.next(last + 1);
-  if (!is_part || t == turn::spins) return next;
-  // The order of a part is free. The threads of one block have their stacks in the nearer caches.
-  const uint32_t begin = thread_of(last).home->slot * device.padded, again = device.runnable.next(begin);
-  return next - begin >= device.padded && again - begin < device.padded ? again : next;
+  if (!is_part || t == turn::spins) return device.runnable.next(last + 1);
+  return choice_of_part(last);
 }
 
 void set_rank(uint32_t resident, uint32_t rank) {
@@ -142,25 +160,21 @@ void reach_step_limit() {
   stop_livelock("the launch exceeded its limit of scheduler steps");
 }
 
-// Loads ahead of its turn what the thread after next needs, where the order says: since its last turn its stack has
-// left the nearest cache, and its state before that. (Inline by force: g++ 12 takes a function that only prefetches for
-// one without effect.)
-__attribute__((always_inline)) inline void prefetch_after(uint32_t next) {
-  const auto turn = [&](uint32_t ahead) { return device.order == strategy::reverse ? next - ahead : next + ahead; };
-  const uint32_t soon = turn(k_turns_ahead), later = turn(k_threads_ahead);
-  if (later < device.by_resident.size()) {
-    const auto* state = reinterpret_cast<const char*>(device.by_resident[later]);
-    for (int line = 0; line < 2; ++line) __builtin_prefetch(state + line * 64, 1);
-  }
-  if (soon >= device.by_resident.size() || device.by_resident[soon] == nullptr) return;
-  if (device.by_resident[soon]->flow.stack == nullptr) return;
-  const char* context = static_cast<const char*>(device.by_resident[soon]->flow.context);
+// Loads ahead of its turn what a later thread of the block needs, where the order says: since its last turn its stack
+// has left the nearest cache, and its state before that. (Inline by force: g++ 12 takes a function that only prefetches
+// for one without effect.)
+SIMT_INLINE void prefetch_after(const thread& next) {
+  const int turn = device.order == strategy::reverse ? -1 : 1;
+  if (next.linear + static_cast<uint32_t>(turn * k_threads_ahead) >= device.padded) return;
+  const auto* state = reinterpret_cast<const char*>(&next + turn * k_threads_ahead);
+  for (int line = 0; line < 2; ++line) __builtin_prefetch(state + line * 64, 1);
+  const auto* context = static_cast<const char*>((&next + turn * k_turns_ahead)->flow.context);
   for (int line = 0; line < k_prefetched_lines; ++line) __builtin_prefetch(context + line * 64);
 }
 
-void run(thread& next) {
-  prefetch_after(next.resident);
+SIMT_INLINE void run(thread& next) {
   thread& self = *current;
+  if (!is_part || self.state != thread_state::at_warp_collective) prefetch_after(next);
   ++device.stream->switches;
   begin_flow(next);
   current = &next;
@@ -169,7 +183,7 @@ void run(thread& next) {
 
 // The next thread is mostly the neighbour. The processor foresees this branch, and so need not wait until the set of
 // runnable threads is known, one turn after the other.
-void run_unless_self(uint32_t next) {
+SIMT_INLINE void run_unless_self(uint32_t next) {
   thread& self = *current;
   if (next == self.resident + 1 && self.linear + 1 < device.threads) return run((&self)[1]);
   if (next != self.resident) run(thread_of(next));
@@ -236,10 +250,16 @@ void make_runnable(thread* warp, uint32_t lanes) {
     device.runnable_ranks.insert(device.rank_of[warp[__builtin_ctz(m)].resident]);
 }
 
-void make_waiting(thread& t) {
+namespace {
+
+SIMT_INLINE void make_waiting_here(thread& t) {
   device.runnable.erase(t.resident);
   if (is_pct()) device.runnable_ranks.erase(device.rank_of[t.resident]);
 }
+
+}  // namespace
+
+void make_waiting(thread& t) { make_waiting_here(t); }
 
 namespace {
 
@@ -300,7 +320,7 @@ uint32_t decide(uint32_t options, uint32_t usual) {
 }
 
 void wait_here() {
-  make_waiting(*current);
+  make_waiting_here(*current);
   may_land_flight();
   uint32_t next = pick_here(current->resident, turn::blocks);
   while (next == k_nobody && land_one_flight()) next = pick(current->resident, turn::blocks);

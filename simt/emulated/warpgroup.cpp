@@ -353,15 +353,21 @@ void drop_products(block_state& b) {
 
 void drop_products(thread& t) { t.products.reset(); }
 
-static void compute_chosen_product() {
+namespace {
+
+void compute_chosen_product() {
   const uint32_t choice = decide(static_cast<uint32_t>(ready.size()) + 1, 0);
   if (choice == 0) return;
   const auto [b, group] = ready[choice - 1];
   if (b->alive == 0) return;
   compute_until(*b, group, b->warpgroups[group].computed + 1);
 }
-void may_compute_products() {
+
+}  // namespace
+
+bool may_compute_products() {
   if (!ready.empty()) compute_chosen_product();
+  return !ready.empty();
 }
 
 void wgmma_fence_registers() {
@@ -467,6 +473,7 @@ void issue_wgmma(const wgmma_shape& shape, void* accumulators, const uint32_t* a
     if (home.threads[i].state == thread_state::at_warpgroup) make_runnable(home.threads[i]);
   if (std::find(ready.begin(), ready.end(), std::make_pair(&home, group)) == ready.end())
     ready.emplace_back(&home, group);
+  device.has_flights = true;
   if (decide(2, base_order() == strategy::greedy) == 1) compute_until(home, group, complete_end(w));
 }
 

@@ -87,12 +87,14 @@ void wide_block_starts(block_state& b) {
 }
 
 void wide_thread_exits(const thread& t) {
-  for (wide_barrier* w : {&cluster_of(t), &device.grid_barrier}) {
-    --w->alive;
-    if (has_arrived(t, *w)) --w->arrived;
-    if (w->grid && t.home->alive == 0) w->deserted = true;
-    if (is_complete(*w)) complete(*w);
-  }
+  const auto lose = [&t](wide_barrier& w) {
+    --w.alive;
+    if (has_arrived(t, w)) --w.arrived;
+    if (w.grid && t.home->alive == 0) w.deserted = true;
+    if (is_complete(w)) complete(w);
+  };
+  lose(cluster_of(t));
+  if (device.cooperative) lose(device.grid_barrier);
 }
 
 void cluster_arrive(call_site site) {

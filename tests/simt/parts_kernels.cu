@@ -22,6 +22,16 @@ __device__ void exchange_and_store(const int* in, int* out) {
   out[first + t] = sum;
 }
 
+// The second warp asks until the first has answered.
+__device__ void ask_other_warp() {
+  SIMT_SHARED(answer, int[1]);
+  volatile int* const word = answer;
+  if (threadIdx.x == 0) *word = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) *word = 1;
+  while (threadIdx.x >= 32 && *word == 0) __syncwarp();
+}
+
 __global__ void exchange(const int* in, int* out, extra what, int* host) {
   exchange_and_store(in, out);
   if (blockIdx.x + 2 != gridDim.x) return;
@@ -31,6 +41,7 @@ __global__ void exchange(const int* in, int* out, extra what, int* host) {
     else
       __syncwarp(~0u << (threadIdx.x % 2));
   }
+  if (what == extra::asks) ask_other_warp();
   if (threadIdx.x != 0) return;
   const int own = static_cast<int>(blockIdx.x) * k_part_threads;
   if (what == extra::reads_first) out[own] = out[5];

@@ -17,6 +17,7 @@ enum class extra : int {
   writes_first,   // the same
   leaves_bounds,  // by a write far behind the buffers
   diverges,       // at barriers
+  asks,           // one warp for a word of the other, again and again
   counts,         // by an atomic on device memory
   swaps,          // by another one, whose result depends on the order
   prints,

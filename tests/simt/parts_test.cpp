@@ -61,6 +61,17 @@ TEST(parts, leave_the_results_of_one_process) {
   EXPECT_EQ(alone.stream.certified, k_race ? 1u : 0u);
 }
 
+#ifndef SIMT_TEST_RACE
+
+TEST(parts, let_a_warp_ask_for_what_another_writes) {
+  const outcome together = exchange_with(extra::asks, 2);
+  ASSERT_TRUE(together.stream.ok()) << together.stream.findings.front().text;
+  EXPECT_EQ(together.stream.launches_in_parts, 1u);
+  EXPECT_LT(together.stream.steps, 100'000u);
+}
+
+#endif
+
 TEST(parts, do_not_lose_the_neighbours_of_a_byte) {
   device_array<unsigned char> out(size_t{k_blocks} * k_part_threads);
   simt::emulation stream = stream_of(3);
