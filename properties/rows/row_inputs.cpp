@@ -76,6 +76,7 @@ row_length draw_forced_length(draw& d, const target& t, int64_t i, int64_t most)
   const target::variant& v = t.variants[static_cast<size_t>(i) % t.variants.size()];
   const int64_t least = std::max<int64_t>(1, cols_of(v).min);
   const int64_t greatest = std::max(least, cols_of(v).max < 0 ? most : std::min(cols_of(v).max, most));
+  if (i < std::ssize(t.variants)) return {greatest, v.name, std::min<int64_t>(2, t.max_rows)};
   std::vector<int64_t> ends;
   for (const int64_t b : t.boundaries.front())
     if (b >= least && b <= greatest) ends.push_back(b);
@@ -84,7 +85,7 @@ row_length draw_forced_length(draw& d, const target& t, int64_t i, int64_t most)
 }
 
 int64_t draw_rows(draw& d, const target& t, const row_length& length) {
-  return length.variant == "auto" ? draw_rows(d, t, length.cols) : d.between(1, 3);
+  return length.variant == "auto" ? draw_rows(d, t, length.cols) : d.between(length.least_rows, 3);
 }
 
 void force_variant(trial_case& c, const row_length& length) {

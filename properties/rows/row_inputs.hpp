@@ -24,11 +24,13 @@ engine::trial_case row_case(const engine::target& t, std::vector<engine::tensor_
 int64_t draw_rows(engine::draw& d, const engine::target& t, int64_t cols);
 
 // The length of a case's rows, with the variant that the case forces or "auto". Three cases in four take the range in
-// which the candidate's dispatch picks a variant, another one each time; every fourth forces a variant, in its turn, on
-// any length that it accepts, often one at which its tiles end: some variants are reached in no other way.
+// which the candidate's dispatch picks a variant, another one each time; every fourth forces a variant, in its turn:
+// first on two or three of the longest rows that it accepts, which alone fill all of its warps and tiles; then on any
+// length, often one at which its tiles end. Some variants are reached in no other way.
 struct row_length {
   int64_t cols;
   std::string variant = "auto";
+  int64_t least_rows = 1;  // of a forced variant
 };
 row_length draw_row_length(engine::draw& d, const engine::target& t, int64_t most);
 row_length draw_forced_length(engine::draw& d, const engine::target& t, int64_t i, int64_t most);

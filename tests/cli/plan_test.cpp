@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "command/support.hpp"
@@ -30,6 +31,27 @@ TEST(Quick, HasNoCaseOfMillionsOfElements) {
   for (const char* name : {"softmax/index-beyond-2-to-24", "log_softmax/wide-row"}) {
     ASSERT_TRUE(left_out.count(name)) << name;
     EXPECT_NE(left_out.at(name).find("millions of elements"), std::string::npos) << left_out.at(name);
+  }
+}
+
+// Some warps and tiles have work only in the longest rows of a variant, and some counters only from a second row on.
+TEST(Plan, EachVariantMeetsItsLongestRowsFirst) {
+  verify_options o;
+  o.operators = {"softmax", "scan", "argsort", "logsumexp"};
+  o.properties = {"within-error-bound"};
+  o.dtypes = {"f32"};
+  o.device = "emulated";
+  left_out_properties left_out;
+  for (const planned_job& planned : plan_jobs(request_of(o), left_out)) {
+    std::map<std::string, int64_t> first;
+    for (int64_t i = 3; i < 400; i += 4) {
+      const engine::trial_case c = planned.j.make(i);
+      const engine::tensor_spec& x = c.at("x");
+      const auto [longest, is_new] = first.try_emplace(c.knob("variant"), x.cols());
+      EXPECT_LE(x.cols(), longest->second) << format(c);
+      EXPECT_TRUE(!is_new || x.rows() > 1) << format(c);
+    }
+    EXPECT_GE(first.size(), 3u) << planned.p->op;
   }
 }
 
