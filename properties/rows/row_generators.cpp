@@ -74,7 +74,7 @@ trial_case any_rows(const row_operator& op, const target& t, draw& d) {
   const int extra = op.draw_extra(d, 50);
   trial_case c = op.make_case(t, rows, length.cols, op.draw_fill(d, t, length.cols), extra);
   force_variant(c, length);
-  draw_layout(d, c);
+  if (length.least_rows == 1) draw_layout(d, c);  // a variant's first rows are aligned: only these fill all its tiles
   follow(c);
   return c;
 }
@@ -284,6 +284,20 @@ trial_case interleaved_rows(const row_operator& op, const target& t, draw& d) {
   return c;
 }
 
+namespace {
+
+// Ends the rows where a tile may end, or a few elements before: rows that begin behind a boundary have one tile more.
+void end_before_a_tile_does(draw& d, const target& t, row_length& length) {
+  const int64_t unit = int64_t{1024} << d.between(0, 3);
+  const int64_t cols = length.cols / unit * unit - d.between(0, 6);
+  int64_t least = 1;
+  for (const target::variant& v : t.variants)
+    if (v.name == length.variant) least = std::max(least, cols_of(v).min);
+  if (cols >= least) length.cols = cols;
+}
+
+}  // namespace
+
 trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t most = std::min<int64_t>(most_cols(t), 40000);
   // In turn by what the dispatch picks, by force, and in whole vectors: kernels that ask for these of the input alone
@@ -297,6 +311,7 @@ trial_case misaligned_rows(const row_operator& op, const target& t, draw& d) {
     length = distinguishing(op, d,
                             turn % 2 ? draw_forced_length(d, t, d.between(0, 1000), most)
                                      : row_length{draw_extent_of_variant(d, t, d.index() / 32, most)});
+  if (!whole && d.chance(40)) end_before_a_tile_does(d, t, length);
   const int64_t cols = length.cols;
   recipe fill = make_recipe("uniform", {d.seed(), -20, 20});
   const int64_t rows = d.between(whole ? 2 : 1, 3);
@@ -344,7 +359,8 @@ trial_case misaligned_or_team_rows(const row_operator& op, const target& t, draw
   const int64_t ld = (end + 63) / 64 * 64;
   c.find("x")->ld = ld + d.one_of({0, 64, 128});
   c.find("y")->ld = ld + (off ? d.one_of({0, 8}) : d.one_of({0, 8, 1, 3}));
-  c.find("x")->offset = begin;
+  // On a boundary means behind the first line of the allocation: a case without an offset is not of this property.
+  c.find("x")->offset = off ? begin : 64;
   // Vectors of y meet those of x; or they would if x began as far behind a boundary as it begins before one.
   c.find("y")->offset = second && late ? (8 - begin) % 8 : begin;
   return c;
