@@ -213,7 +213,9 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
   // A variant is forced in each eighth case, in turn: first with rows of -Inf alone, then with others.
   const int64_t turn = d.index() / 8, variants = std::max<int64_t>(1, std::ssize(t.variants));
   const bool is_forced = d.index() % 8 == 7, is_masked = is_forced && turn / variants % 2 == 0;
-  row_length length = is_forced ? draw_forced_length(d, t, turn, most_cols(t)) : draw_row_length(d, t, most_cols(t));
+  // Of any length: the longest rows leave no warp of a block idle.
+  row_length length =
+      is_forced ? draw_forced_length(d, t, turn + variants, most_cols(t)) : draw_row_length(d, t, most_cols(t));
   length.cols = seldom_one(d, length.cols);
   const int64_t cols = length.cols;
   recipe fill = make_recipe("randn", {d.seed()});
@@ -229,7 +231,7 @@ trial_case special_rows(const row_operator& op, const target& t, draw& d) {
                                  std::min<int64_t>(cols - 1, 32), d.between(0, cols - 1), draw_meeting_place(d, cols)});
     fill.edits.push_back({d.between(0, rows - 1), at, d.one_of({std::nan(""), k_inf, -k_inf, top, -top, 0.0, -0.0})});
   }
-  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, k_mostly));
+  trial_case c = op.make_case(t, rows, cols, fill, op.draw_extra(d, is_masked ? k_all : k_mostly));
   force_variant(c, length);
   return c;
 }
@@ -399,7 +401,8 @@ trial_case boundary_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = list[turn * (list.size() % 37 ? 37 : 1) % list.size()];
   recipe fill = op.draw_fill(d, t, cols);
   const int64_t rows = std::min<int64_t>(2, draw_rows(d, t, cols));
-  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, k_mostly));
+  // Some variants give no index. In turn, not by chance: each length comes once in a run.
+  trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, turn % 3 == 2 ? 0 : k_all));
   if (cols > common) c.knobs["schedule"] = "fair";
   return c;
 }
