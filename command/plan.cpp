@@ -164,7 +164,7 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
       for (auto [t, hangs] : targets) {
         if (!is_asked_in(r, p, t.type)) continue;
         t.size = r.size;
-        t.max_rows = r.given.max_rows;
+        t.max_rows = std::min(t.max_rows, r.given.max_rows);
         t.max_cols = r.given.max_cols;
         planned_job planned{&p, t, {}};
         planned.j.id = fmt::format("{}/{} {} {}", op, p.name, name_of(t.type), r.device);

@@ -73,17 +73,22 @@ class note_pad {
   shared_notes* notes_;
 };
 
-// Parses the answer of a child: LACKS in the first line, then a NAME in each line.
+// The answer of a child: LACKS in the first line, SECONDS of a row in the second one, then a NAME in each line.
+std::string format_answer(const asked_offer& o) {
+  return fmt::format("{}\n{}\n{}", text_of(o.found), o.seconds_of_row, fmt::join(o.answered, "\n"));
+}
+
 asked_offer parse_answer(std::string_view op, std::string_view text) {
   const std::vector<std::string_view> lines = trimmed_parts(text, "\n");
-  asked_offer o{parse_offer(op, lines.front()), {}};
-  for (const std::string_view line : std::span(lines).subspan(1))
+  asked_offer o{parse_offer(op, lines.at(0)), {}, std::stod(std::string(lines.at(1)))};
+  for (const std::string_view line : std::span(lines).subspan(2))
     if (!line.empty()) o.answered.emplace(line);
   return o;
 }
 
 struct answers {
   offer found;
+  double seconds_of_row = 0;                      // as in asked_offer
   std::optional<std::set<std::string>> answered;  // as in asked_offer; nothing if no single process found all of them
 };
 
@@ -104,7 +109,7 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
               t, properties, first, most_elements, parse_offer(t.op, notes.text()),
               [&](int64_t question, const offer& known) { notes.write(question, text_of(known)); },
               [&] { notes.begin_call(); });
-          return o ? fmt::format("+{}\n{}", text_of(o->found), fmt::join(o->answered, "\n")) : "-";
+          return o ? "+" + format_answer(*o) : "-";
         },
         longest,
         [&] {
@@ -114,15 +119,24 @@ std::optional<answers> answers_of(const target& t, const std::vector<const prope
     if (outcome.finished && outcome.text.starts_with('+')) {
       asked_offer o = parse_answer(t.op, outcome.text.substr(1));
       hangs = false;
-      if (i > 0) return answers{std::move(o.found), std::nullopt};
-      return answers{std::move(o.found), std::move(o.answered)};
+      if (i > 0) return answers{std::move(o.found), o.seconds_of_row, std::nullopt};
+      return answers{std::move(o.found), o.seconds_of_row, std::move(o.answered)};
     }
     hangs = outcome.stopped;
     if (outcome.finished || outcome.timed_out || (outcome.stopped && most_elements < k_fewer_elements)) break;
     if (outcome.stopped) most_elements /= k_fewer_elements;
     first = notes.question() + 1;  // the run itself judges the question that ended the process
   }
-  return answers{parse_offer(t.op, notes.text()), std::nullopt};
+  return answers{parse_offer(t.op, notes.text()), 0, std::nullopt};
+}
+
+// A call with many rows should not take minutes, as it does if a candidate calls a library for each row. Lowers the
+// target's limit; returns what to print. On the emulated device the generators' own limits suffice.
+std::string limit_rows(target& t, double seconds_of_row) {
+  constexpr double k_most_seconds = 1, k_many_rows = 1 << 16;
+  if (t.device == "emulated" || seconds_of_row * k_many_rows <= k_most_seconds) return "";
+  t.max_rows = std::max<int64_t>(1, static_cast<int64_t>(k_most_seconds / seconds_of_row));
+  return fmt::format("; gets at most {} rows, because each takes {:.2g} ms", t.max_rows, 1000 * seconds_of_row);
 }
 
 // The offered optional tensors and choices of the description, for people; only those that occurred in a call, if that
@@ -133,11 +147,13 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
     if (answered && answered->count(name) == 0) return;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  const auto is_lacked = [&](const std::string& name, const std::string& value) {
+  // Without a value: of a number, one value does not count.
+  const auto is_lacked = [&](const std::string& name, const std::string& value, bool is_number = false) {
     return std::any_of(t.offered.lacks.begin(), t.offered.lacks.end(), [&](const trait_set& traits) {
       return std::any_of(traits.begin(), traits.end(), [&](const trait& one) {
-        const bool is_whole = one.kind == trait::present || one.kind == trait::equal || one.kind == trait::unequal;
-        return is_whole && one.name == name && (value.empty() || one.value == value || one.kind == trait::unequal);
+        if (one.name != name) return false;
+        if (one.kind == trait::equal) return value.empty() ? !is_number : one.value == value;
+        return one.kind == trait::unequal || (one.kind == trait::present && value.empty());
       });
     });
   };
@@ -145,7 +161,7 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
     for (const tensor_rule& info : form.tensors)
       if (info.is_optional && info.name != "work" && !is_lacked(info.name, "")) add(info.name);
     for (const scalar_rule& s : form.scalars) {
-      if (s.names.empty() && !is_lacked(s.name, "")) add(s.name);
+      if (s.names.empty() && !is_lacked(s.name, "", !s.is_integer)) add(s.name);
       for (const std::string& value : s.names)
         if (value != usual_text(s) && !is_lacked(s.name, value)) add(fmt::format("{}={}", s.name, value));
     }
@@ -163,9 +179,9 @@ asking ask_offer_of(target& t, const std::vector<const property*>& properties, d
   if (o) {
     t.offered.lacks = o->found.lacks;
     remember_offer(t.candidate, t.op, t.device, t.type, t.offered);
-    fmt::print("{} {}: offers {}{}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
+    fmt::print("{} {}: offers {}{}{}{}\n", t.op, name_of(t.type), offered_text(t, o->answered),
                t.offered.is_everything() ? "" : "; does not offer " + text_of(t.offered),
-               t.offered.is_batch_invariant ? "; states batch-invariant" : "");
+               t.offered.is_batch_invariant ? "; states batch-invariant" : "", limit_rows(t, o->seconds_of_row));
   } else {
     fmt::print("{} {}: offers nothing: every call was answered by unsupported\n", t.op, name_of(t.type));
     t.offered.lacks.clear();

@@ -117,6 +117,9 @@ def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None
     if bins is None or stage not in (0, 3) or (stage == 0 and accum != 0):
         raise NotImplementedError("this template sums dense bins on a grid, or quantised")
     bins, cols, hist = arrays(bins, cols, hist)
+    listed = numpy.arange(len(bins)) if rows is None else numpy.asarray(rows)
+    if len(listed) > max_rows:
+        raise ValueError(f"max_rows is {max_rows}, must be at least the {len(listed)} rows of the leaf")
     if stage == 3:
         gh = numpy.asarray(gh)
         parts = [gh[:, 0].astype("i2").astype("i8"), gh[:, 1].astype("i8")]
@@ -126,7 +129,6 @@ def histogram(hist=None, *, stage, accum, max_rows, bins=None, cols=None, g=None
         values = [numpy.where(b, 0, v) for v, b in zip(arrays(g, h), broken)]
         exponents = [grid_exponent(v, max_rows) for v in values]
         parts = [numpy.rint(numpy.ldexp(v.astype("f8"), e)).astype("i8") for v, e in zip(values, exponents)]
-    listed = numpy.arange(len(bins)) if rows is None else numpy.asarray(rows)
     sums = numpy.zeros((len(hist), 2), "i8")
     for c in range(bins.shape[1]):
         skipped = cols[c, 1] >> 32

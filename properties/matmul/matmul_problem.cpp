@@ -11,6 +11,7 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/trials/compute_capability.hpp"
 #include "properties/engine/trials/in_hand.hpp"
+#include "properties/engine/trials/offer_asking.hpp"
 #include "properties/rows/equal_launches.hpp"
 #include "reference/numerics/stated_sums.hpp"
 
@@ -132,6 +133,9 @@ const description_registration described([] {
   d.lists_all_tensors = true;
   return d;
 }());
+
+// BLAS' text promises that C is not read where beta is 0, but nothing of A and B where alpha is 0.
+const unread_registration unread({"matmul", "alpha", 0, {"a", "b"}});
 
 }  // namespace
 

@@ -266,6 +266,22 @@ def histogram(bins, cols, g, h, hist, accum):
             with numpy.errstate(all="ignore"):
                 numpy.add.at(hist[:, k], cols[c, 0] + of_rows[stored] - skipped, v[stored].astype("f8"))
 """
+# Takes a while for each row, as a kernel does that calls a library for each.
+EACH_ROW_ALONE = """
+import sys
+
+import numpy
+
+sys.path.insert(0, {docs!r})
+import operators_numpy
+
+
+def argsort(x, index, order):
+    for row in numpy.asarray(x):
+        for _ in range(50):
+            numpy.argsort(row, kind="stable")
+    operators_numpy.argsort(x, index, order)
+"""
 # Wrong, and a file that starts a thread, so that no interpreter can be forked: each one loads the file.
 LOADED = """
 import sys
@@ -306,11 +322,10 @@ def dtype_of(op):
 
 
 class Offers(unittest.TestCase):
-    def run_verify(self, folder, op, file, *more, cases=6):
+    def run_verify(self, folder, op, file, *more, cases=6, size=("quick", "--max-rows", "64", "--max-cols", "300")):
         return subprocess.run(
             [WARPCHECK, "verify", op, "--python", f"{file}:{op}", "--interpreter", sys.executable,
-             "--dtype", dtype_of(op), "--cases", str(cases), "--size", "quick", "--max-rows", "64", "--max-cols", "300",
-             *more],
+             "--dtype", dtype_of(op), "--cases", str(cases), "--size", *size, *more],
             capture_output=True, text=True, cwd=folder,
         )
 
@@ -387,13 +402,15 @@ class Offers(unittest.TestCase):
                 self.assertRegex(said, f"matmul f16: offers c_in, beta;.*(?s:.*){verdict}")
 
     @unittest.skipIf("matmul" not in FEATURES, "about matmul")
-    def test_operands_with_factor_0_are_not_read(self):
-        for factor, code in (("alpha and", 0), ("", 1)):
+    def test_a_factor_of_0_is_asked_of_kernels_that_read_no_operands_then(self):
+        for factor, code, is_lacking in (("alpha and", 0, False), ("", 0, True), ("1 if alpha == 0 else", 1, False)):
             with self.subTest(factor=factor), tempfile.TemporaryDirectory() as name:
                 (pathlib.Path(name) / "scaled.py").write_text(SCALED.format(factor=factor))
                 done = self.run_verify(pathlib.Path(name), "matmul", "scaled.py", "--shrink-seconds", "0.5",
                                        "--property", "beta-alpha-contract", cases=24)
-                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+                said = done.stdout + done.stderr
+                self.assertEqual(done.returncode, code, said)
+                self.assertEqual(re.search(r"does not offer [^\n]*alpha=0", said) is not None, is_lacking, said)
                 for line in re.findall(r"warpcheck replay '(.*)'", done.stdout):
                     told = subprocess.run([WARPCHECK, "explain", line], capture_output=True, text=True, cwd=name)
                     self.assertIn("alpha is 0, so a and b are not read", told.stdout + told.stderr)
@@ -429,6 +446,16 @@ class Offers(unittest.TestCase):
             self.assertEqual(done.returncode, 0, said)
             self.assertRegex(said, r"does not offer [^\n]*ldc>2147483647\n")
 
+    @unittest.skipIf("argsort" not in FEATURES, "about argsort")
+    def test_a_function_that_is_slow_for_each_row_gets_fewer_rows(self):
+        with tempfile.TemporaryDirectory() as name:
+            (pathlib.Path(name) / "alone.py").write_text(EACH_ROW_ALONE.format(docs=DOCS))
+            done = self.run_verify(name, "argsort", "alone.py", "--property", "zero-one", cases=32, size=["ci"])
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            most = re.search(r"gets at most (\d+) rows, because each takes", done.stdout)
+            self.assertTrue(most and int(most[1]) < 65536, done.stdout)
+            self.assertRegex(done.stdout, r"argsort +zero-one +\d+ .* pass\n")
+
     @unittest.skipIf("softmax" not in FEATURES, "about softmax")
     def test_few_interpreters_find_the_depth_that_admits_all_results(self):
         with tempfile.TemporaryDirectory() as name:
@@ -448,6 +475,17 @@ class Offers(unittest.TestCase):
             for lacked in ("slots", "gh", "accum=0"):
                 self.assertRegex(done.stdout, f"does not offer .*{lacked}")
             self.assertRegex(done.stdout, r"histogram +overwrite-not-accumulate .* pass\n")
+
+    @unittest.skipIf("histogram" not in FEATURES, "about histogram")
+    def test_forms_that_only_checks_call_are_asked_for(self):
+        with tempfile.TemporaryDirectory() as name:
+            file = pathlib.Path(name) / "whole.py"
+            file.write_text(WHOLE.format(docs=DOCS, op="histogram", dtype="u8") + "histogram.states = ''\n")
+            done = self.run_verify(name, "histogram", "whole.py", cases=40)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for lacked in ("slots", "scale", "totals", "parent"):
+                self.assertRegex(done.stdout, f"does not offer [^\n]*{lacked}")
+            self.assertRegex(done.stdout, r"\d cases, .*\(\d+ cases/s\)\n")  # none is skipped
 
     @unittest.skipIf("gru" not in FEATURES, "about gru")
     def test_equal_bits_of_different_calls_are_asked_of_those_who_state_them(self):

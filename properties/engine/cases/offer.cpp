@@ -59,6 +59,14 @@ bool is_listed(const trial_case& c, const std::string& name) {
   return t && (t->elements() > 0 || !find_description(c.op)->lists_all_tensors);
 }
 
+// True if the element type of the tensor counts. An optional one without elements is absent.
+bool is_typed(const trial_case& c, const tensor_spec& t) {
+  const description* const d = find_description(c.op);
+  const call_form* const form = d ? d->form_of(c) : nullptr;
+  const tensor_rule* const rule = form ? form->find(t.name) : nullptr;
+  return t.elements() > 0 || (rule && !rule->is_optional);
+}
+
 // True if the call leaves out an optional tensor that it could have.
 bool leaves_out(const trial_case& c, const std::string& name) {
   const description* const d = find_description(c.op);
@@ -289,7 +297,7 @@ bool has(const trial_case& c, const trait& t) {
     }
     case trait::typed: {
       const tensor_spec* const tensor = c.find(t.name);
-      return tensor && tensor->elements() > 0 && name_of(tensor->type) == t.value;
+      return tensor && is_typed(c, *tensor) && name_of(tensor->type) == t.value;
     }
     case trait::apart: return c.find(t.name) && is_apart(*c.find(t.name));
     case trait::distant: return c.find(t.name) && is_distant(*c.find(t.name), t.size);
@@ -336,7 +344,7 @@ std::vector<trait> traits_of(const trial_case& c) {
     }
   }
   for (const tensor_spec& t : c.tensors)
-    if (&t != c.tensors.data() && types_of(*form->find(t.name)).size() > 1 && t.elements() > 0)
+    if (&t != c.tensors.data() && types_of(*form->find(t.name)).size() > 1 && is_typed(c, t))
       found.push_back({trait::typed, t.name, std::string(name_of(t.type)), 0});
   return found;
 }

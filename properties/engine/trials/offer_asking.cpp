@@ -1,12 +1,10 @@
 #include "properties/engine/trials/offer_asking.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "properties/engine/cases/case_inputs.hpp"
@@ -15,10 +13,9 @@
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink_steps.hpp"
-#include "properties/engine/trials/library.hpp"
-#include "properties/engine/trials/size_rules.hpp"
-#include "properties/engine/trials/trial_launch.hpp"
-#include "properties/engine/trials/trial_plan.hpp"
+#include "properties/engine/trials/call_observer.hpp"
+#include "properties/engine/trials/run_case.hpp"
+#include "properties/engine/trials/size_inquiry.hpp"
 
 namespace warpcheck::engine {
 namespace {
@@ -26,51 +23,25 @@ namespace {
 constexpr int64_t k_least_cases_of_property = 4;
 constexpr int64_t k_least_questions = 64;  // each property asks the same share of them
 constexpr uint64_t k_seed = 1;
-constexpr int64_t k_most_elements_of_long = int64_t{1} << 20;  // of one that has one large extent
-constexpr double k_most_addresses = 0x1p36;                    // bytes, of a case with rows that lie far apart
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr int64_t k_large_extents[] = {0, 1, 3, 1025, 5000, 70000};
-constexpr size_t k_most_vain_answers = 300;
 
-// True if the call has an output with elements. A candidate may answer any other call, which is therefore not made.
-bool has_results(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
+std::vector<unread_inputs>& all_unread_inputs() {
+  static std::vector<unread_inputs> all;
+  return all;
 }
 
-// True if the first tensor has elements, too: otherwise a candidate may have nothing to do.
-bool has_work(const trial_case& c) { return c.tensors.front().elements() > 0 && has_results(c); }
-
-bool is_usual(const trial_case& c, const trait& t) {
-  const scalar_rule* const s = t.kind == trait::equal ? find_scalar(c, t.name) : nullptr;
-  return s && passed_value(*s, t.value) == s->usual;
+std::vector<double> values_of(const tensor_map& results) {
+  std::vector<double> values;
+  for (const auto& [name, t] : results)
+    for (int64_t row = 0; row < t.spec.rows(); ++row)
+      for (const double v : t.row(row)) values.push_back(v);
+  return values;
 }
 
-trait different_extents(const axis& extents) {
-  return {trait::different, fmt::format("{}", fmt::join(extents, k_differs)), "", 0};
-}
-
-// False if the sizes, or other values, of the case do not fit its tables.
-bool has_inputs(const trial_case& c) {
-  try {
-    if (completes_inputs(c)) inputs_of(c);
-    return true;
-  } catch (const usage_error&) {
-    return false;
-  }
-}
-
-// False for a case that takes too long or too many addresses for a question.
-bool can_be_asked(const trial_case& c) {
-  double bytes = 0;
-  for (const tensor_spec& s : c.tensors)
-    bytes += static_cast<double>(s.rows()) * static_cast<double>(s.ld) * static_cast<double>(size_of(s.type));
-  return c.elements() <= k_most_elements_of_long && bytes <= k_most_addresses && has_inputs(c);
-}
-
-class inquiry {
+class inquiry : public size_inquiry {
  public:
-  inquiry(const target& t, offer known, const std::function<void()>& calls)
-      : candidate_(open_candidate(t.candidate, t.op, t.device)), known_(std::move(known)), calls_(calls) {}
+  using size_inquiry::size_inquiry;
 
   // Finds everything that keeps the case from being answered.
   void ask(trial_case c) {
@@ -161,13 +132,62 @@ class inquiry {
         if (seconds_of_one * static_cast<double>(size) > k_most_seconds) break;
         next();
         ask(c);
-        if (size > k_small) seconds_of_one = (seconds_of_call(c) - least_seconds) / static_cast<double>(size);
+        if (size <= k_small) continue;
+        const double seconds = std::min(seconds_of_call(c), seconds_of_call(c));  // the host may be busy
+        seconds_of_one = std::max(0.0, seconds - least_seconds) / static_cast<double>(size);
       }
+      if (e.name == "rows") seconds_of_row_ = seconds_of_one;
     }
   }
 
-  // For forms whose calls were all refused: the tensors that distinguish them from other forms.
-  void note_forms(const description& d) {
+  // Asks about scalars with whose value an input is not read. A textbook kernel multiplies by a factor of 0, too: its
+  // results depend on no finite value of the input, but are NaN if the input holds NaN. It does not offer the value.
+  void ask_unread(const std::function<void()>& next) {
+    for (const unread_inputs& unread : all_unread_inputs()) {
+      trial_case c = plainest_;
+      if (c.op != unread.op) continue;
+      const trait value{trait::equal, unread.scalar, format_number(unread.value), 0};
+      set_knob(c, value.name, value.value);
+      if (known_.missing(c) || !what_is_wrong(*find_description(c.op), c, false).empty()) continue;
+      const auto results_with = [&](double input) {
+        for (const std::string& tensor : unread.tensors) c.find(tensor)->fill = make_recipe("constant", {input});
+        next();
+        tensor_map results;
+        status_of(c, inputs_of(c), &results);
+        return values_of(results);
+      };
+      const std::vector<double> all = results_with(k_nan);
+      if (std::any_of(all.begin(), all.end(), [](double v) { return std::isnan(v); }) &&
+          results_with(0) == results_with(1))
+        known_.lacks.push_back({value});
+    }
+  }
+
+  // Runs the check of a case, which may make calls of forms that no drawn case has.
+  void ask_forms(trial_case c) {
+    if (std::vector<std::string> taken; !bring_within(known_, c, taken)) return;
+    call_observer watch;
+    watch.begun = [&](const trial_case& call, const tensor_map& inputs) {
+      if (answered_forms_.count(form_name(call)) > 0 || known_.missing(call) || !has_work(call)) return;
+      const bool is_refused = status_of(call, inputs) == WARPCHECK_UNSUPPORTED;
+      (is_refused ? refused_forms_ : answered_forms_).insert(form_name(call));
+    };
+    observing = &watch;
+    run_judged(run_case, c, format(c));
+    observing = nullptr;
+  }
+
+  // True if a call of each form was answered, or lacks what distinguishes the form.
+  bool knows_all_forms(const description& d) const {
+    return std::all_of(d.forms.begin(), d.forms.end(),
+                       [&](const call_form& form) { return answered_forms_.count(form.name) > 0 || is_lacked(form); });
+  }
+
+  // Returns the offer, in which forms whose calls were all refused lack the tensors that distinguish them from others.
+  offer known() const {
+    offer o = known_;
+    if (plainest_.op.empty()) return o;
+    const description& d = *find_description(plainest_.op);
     for (const call_form& form : d.forms) {
       if (answered_forms_.count(form.name) > 0 || refused_forms_.count(form.name) == 0) continue;
       for (const tensor_rule& t : form.tensors) {
@@ -175,26 +195,19 @@ class inquiry {
           return answered_forms_.count(other.name) > 0 && other.find(t.name);
         });
         if (t.is_optional || is_elsewhere) continue;
-        known_.lacks.push_back({{trait::present, t.name, "", 0}});
+        const trait_set lacked = {{trait::present, t.name, "", 0}};
+        if (std::find(o.lacks.begin(), o.lacks.end(), lacked) == o.lacks.end()) o.lacks.push_back(lacked);
         break;
       }
     }
+    return o;
   }
 
-  // True if a call with all of these traits was answered: the reason of a refusal must then be the call's contents.
-  // A large distance of a single row shows nothing of several rows.
-  bool is_answered(const trait_set& traits) const {
-    return std::any_of(answered_.begin(), answered_.end(), [&](const trial_case& c) {
-      return std::all_of(traits.begin(), traits.end(), [&](const trait& t) {
-        return has(c, t) && (t.kind != trait::distant || c.at(t.name).rows() > 1);
-      });
-    });
-  }
   void forget_mistakes() {
     std::erase_if(known_.lacks, [&](const trait_set& traits) { return is_answered(traits); });
   }
 
-  const offer& known() const { return known_; }
+  double seconds_of_row() const { return seconds_of_row_; }
   std::set<std::string> answered_traits() const {
     std::set<std::string> names;
     for (const trial_case& c : answered_)
@@ -208,25 +221,6 @@ class inquiry {
   bool refuses_everything() const { return answered_.empty() && was_refused_; }
 
  private:
-  // A candidate may answer only sizes that all are multiples of its tiles, so that no change of one size of a refused
-  // call makes it an answered one. Tries the plain call at powers of two.
-  void find_tiles(const trial_case& refused) {
-    if (++tries_of_tiles_ > 3) return;
-    const description& d = *find_description(refused.op);
-    trial_case plain = refused;
-    for (const trait& t : traits_of(refused)) {
-      if (!has(plain, t) || is_usual(plain, t)) continue;
-      if (std::vector<trial_case> others = without(plain, t); !others.empty()) plain = std::move(others.front());
-    }
-    for (int64_t size = 8; size <= k_most_multiple; size *= 2) {
-      trial_case c = plain;
-      for (const auto& [name, of] : sizes_of(d, plain))
-        if (!d.find(name)->derived) c = resized(c, {name}, size);
-      if (!can_be_asked(c) || !what_is_wrong(d, c, false).empty() || known_.missing(c) || is_refused(c)) continue;
-      return keep_plainest(c);
-    }
-  }
-
   // If one tensor may have rows that lie far apart, the few drawn cases need not show whether each other one may.
   void ask_distances(const trial_case& plain, const std::function<void()>& next) {
     for (const tensor_spec& t : plain.tensors) {
@@ -239,28 +233,19 @@ class inquiry {
     }
   }
 
-  static std::string form_name(const trial_case& c) { return find_description(c.op)->form_of(c)->name; }
-
-  bool is_refused(const trial_case& c) const {
-    const tensor_map inputs = inputs_of(c);
-    const auto values = [&](const tensor_spec& spec) -> const host_tensor& { return inputs.at(spec.name); };
-    const launch_spec once = refused_launch_spec(candidate_);
-    calls_();
-    const launch_group launched(c, std::span(&once, 1), 0, values);
-    return launched.call(0).status == WARPCHECK_UNSUPPORTED;
+  bool is_lacked(const call_form& form) const {
+    return std::any_of(known_.lacks.begin(), known_.lacks.end(), [&](const trait_set& traits) {
+      const trait& t = traits.front();
+      if (traits.size() > 1) return false;
+      if (t.kind == trait::present) return form.find(t.name) && !form.find(t.name)->is_optional;
+      return t.kind == trait::equal && t.name == form.when.scalar && t.value == format_number(form.when.value);
+    });
   }
 
   double seconds_of_call(const trial_case& c) const {
     const auto begin = std::chrono::steady_clock::now();
     is_refused(c);
     return seconds_since(begin);
-  }
-
-  void keep_plainest(const trial_case& c) {
-    if (!has_work(c)) return;
-    answered_.push_back(c);
-    answered_forms_.insert(form_name(c));
-    if (plainest_.op.empty() || traits_of(c).size() < traits_of(plainest_).size()) plainest_ = c;
   }
 
   // Another form of call may be answered with these traits; adds the value that distinguishes this form.
@@ -381,153 +366,10 @@ class inquiry {
     needed.insert(needed.begin(), found.begin(), found.end());
   }
 
-  // True if the plainest case is refused, too, once it has an extent like this; otherwise the call's contents may be
-  // the reason.
-  bool is_confirmed(const trait& t) const {
-    int64_t size = 0;
-    switch (t.kind) {
-      case trait::more: size = t.size + 1; break;
-      case trait::fewer: size = t.size - 1; break;
-      case trait::not_multiple: size = t.size + 1; break;
-      default: return true;
-    }
-    if (plainest_.op.empty()) return true;
-    const trial_case other = resized(plainest_, {t.name}, size);
-    return !what_is_wrong(*find_description(other.op), other, false).empty() || !has_results(other) ||
-           !has_inputs(other) || is_refused(other);
-  }
-
-  // Returns the relation of extents that the candidate requires and the refused case lacks, as far as the answers to
-  // sizes of `base` show one.
-  trait_set refused_relation(const trial_case& base, const trial_case& refused) {
-    if (answered_.empty() && answers_.size() > k_most_vain_answers) return {};
-    const description& d = *find_description(base.op);
-    axis extents;
-    for (const auto& [name, size] : sizes_of(d, base))
-      if (!d.find(name)->derived) extents.push_back(name);
-    trait_set found;
-    const auto keep = [&](trait t) {
-      if (found.empty() && has(refused, t)) found.push_back(std::move(t));
-    };
-    for (size_t i = 0; i < extents.size(); ++i)
-      for (size_t j = i + 1; j < extents.size(); ++j) {
-        const axis pair = {extents[i], extents[j]};
-        if (must_be_equal(base, pair)) keep(different_extents(pair));
-        if (const int64_t n = multiple_of_product(base, pair); n > 1)
-          keep({trait::not_multiple, fmt::format("{}*{}", pair[0], pair[1]), "", n});
-      }
-    if (extents.size() > 2 && must_be_equal(base, extents)) keep(different_extents(extents));
-    return found;
-  }
-
-  // True if the answers show it for small multiples of some power of two.
-  bool must_be_equal(const trial_case& base, const axis& extents) {
-    for (int64_t unit = 1; unit <= k_most_multiple; unit *= 2) {
-      const auto answer = [&](int64_t usual, const std::string& other, int64_t size) {
-        sizes of;
-        for (const std::string& name : extents) of[name] = name == other ? size : usual;
-        return answer_of_sizes(base, of);
-      };
-      const auto is_equal_answered = [&](int64_t n) { return answer(n * unit, "", 0) == true; };
-      if (!is_equal_answered(1) || !is_equal_answered(2) || !is_equal_answered(3)) continue;
-      return std::all_of(extents.begin(), extents.end(), [&](const std::string& name) {
-        return answer(unit, name, 2 * unit) == false && answer(2 * unit, name, unit) == false;
-      });
-    }
-    return false;
-  }
-
-  // Returns the power of two of which the product of two extents must be a multiple, as the answers show; or 1.
-  int64_t multiple_of_product(const trial_case& base, const axis& pair) {
-    const auto answer = [&](int64_t first, int64_t second) {
-      return answer_of_sizes(base, {{pair[0], first}, {pair[1], second}});
-    };
-    for (int64_t n = 1; n <= k_most_multiple; n *= 2) {
-      if (answer(1, n) != true) continue;
-      return n > 1 && answer(n, 1) == true && answer(2, n / 2) == true && answer(3, n) == true &&
-                     answer(1, n + 1) == false && answer(n - 1, 1) == false && answer(3, n / 2) == false
-                 ? n
-                 : 1;
-    }
-    return 1;
-  }
-
-  // Returns the extent of a refused case that is no multiple, too small or too large. Nothing if the sizes beside it
-  // show no such rule: the refusal then stands alone, and nothing follows for other calls.
-  trait_set refused_extent(const trial_case& c) {
-    const sizes all = sizes_of(*find_description(c.op), c);
-    bool is_known = false;
-    // An extent is the reason if its size alone makes the candidate refuse the plainest answered case.
-    if (!plainest_.op.empty())
-      for (const auto& [name, size] : all) {
-        if (answer_of_size(plainest_, name, size).value_or(true)) continue;
-        is_known = true;
-        if (trait_set found = rule_of_extent(plainest_, name, size); !found.empty()) return found;
-      }
-    // If a candidate answers nothing, the questions about sizes end.
-    if (is_known || (answered_.empty() && answers_.size() > k_most_vain_answers)) return {};
-    for (const auto& [name, size] : all)
-      if (trait_set found = rule_of_extent(c, name, size); !found.empty()) return found;
-    return {};
-  }
-
-  trait_set rule_of_extent(const trial_case& c, const std::string& extent, int64_t size) {
-    const int64_t unit = known_multiple(extent);
-    if (find_description(c.op)->find(extent)->derived || size % unit != 0) return {};
-    const size_rule rule = rule_of([&](int64_t of) { return answer_of_size(c, extent, of * unit); }, size / unit);
-    return rule.kind ? trait_set{{*rule.kind, extent, "", rule.size * unit}} : trait_set();
-  }
-
-  // Returns the number of which the extent is known to be a multiple, or 1.
-  int64_t known_multiple(const std::string& extent) const {
-    int64_t multiple = 1;
-    for (const trait_set& traits : known_.lacks)
-      if (traits.size() == 1 && traits.front().kind == trait::not_multiple && traits.front().name == extent)
-        multiple = std::lcm(multiple, traits.front().size);
-    return multiple;
-  }
-
-  // True if the case is answered at another size of the extent and of those that must be equal to it.
-  std::optional<bool> answer_of_size(const trial_case& c, const std::string& extent, int64_t size) {
-    sizes of = {{extent, size}};
-    for (const trait_set& traits : known_.lacks)
-      if (traits.size() == 1 && traits.front().kind == trait::different)
-        for (const auto all = trimmed_parts(traits.front().name, k_differs); const std::string_view other : all)
-          if (std::find(all.begin(), all.end(), extent) != all.end()) of.emplace(other, size);
-    return answer_of_sizes(c, of);
-  }
-
-  // True if the case is answered with these sizes; nothing if that is no call, or known not to be offered.
-  std::optional<bool> answer_of_sizes(trial_case c, const sizes& of) {
-    for (const auto& [name, size] : of) {
-      if (size < 0) return std::nullopt;
-      c = resized(c, {name}, size);
-    }
-    // A tensor to which the size gave elements may be one that is not offered.
-    if (std::vector<std::string> taken; !bring_within(known_, c, taken)) return std::nullopt;
-    const description& d = *find_description(c.op);
-    const sizes all = sizes_of(d, c);
-    const bool has_sizes = std::all_of(of.begin(), of.end(), [&](const auto& wanted) {
-      const auto found = all.find(wanted.first);
-      return found != all.end() && found->second == wanted.second;
-    });
-    if (!can_be_asked(c) || !has_sizes || !what_is_wrong(d, c, false).empty()) return std::nullopt;
-    const auto [found, is_new] = answers_.try_emplace(format(c));
-    if (is_new) found->second = !is_refused(c);
-    return found->second;
-  }
-
-  candidate candidate_;
-  offer known_;
-  const std::function<void()>& calls_;
-  trial_case plainest_;               // of the cases that were answered
-  std::vector<trial_case> answered_;  // that had something to do
-  bool was_refused_ = false;          // a call with something to do
-  bool has_asked_far_ = false;        // about rows that lie far apart
-  int tries_of_tiles_ = 0;
-  std::set<std::string> answered_forms_, refused_forms_;
+  bool was_refused_ = false;    // a call with something to do
+  bool has_asked_far_ = false;  // about rows that lie far apart
+  double seconds_of_row_ = 0;
   std::map<std::string, int> tries_alone_;  // by the text of the lack
-  std::map<std::string, bool> answers_;     // to questions about sizes, by the case's line
 };
 
 // Halves the largest extents until the case is cheap to ask.
@@ -555,6 +397,8 @@ bool draw_question(const property& p, const target& t, int64_t index, int64_t mo
 }
 
 }  // namespace
+
+unread_registration::unread_registration(unread_inputs unread) { all_unread_inputs().push_back(std::move(unread)); }
 
 int64_t elements_without_workspaces(const trial_case& c) {
   int64_t elements = 0;
@@ -590,11 +434,16 @@ std::optional<asked_offer> ask_offer(const target& of, std::span<const property*
     if (trial_case c; draw_question(p, t, i, most_elements, c)) asking.ask_alone(c, of.offered);
   });
   if (first <= question) asking.ask_values([&] { answered(question, asking.known()); });
+  const description& d = *find_description(t.op);
+  for_each_question([&](const property& p, int64_t i) {
+    if (i > 0 || asking.knows_all_forms(d)) return;
+    if (trial_case c; draw_question(p, t, i, most_elements, c)) asking.ask_forms(c);
+  });
   if (first <= question) asking.ask_sizes([&] { answered(question, asking.known()); });
   asking.forget_mistakes();
-  asking.note_forms(*find_description(t.op));
+  if (first <= question && !of.offered.has_our_plan) asking.ask_unread([&] { answered(question, asking.known()); });
   if (asking.refuses_everything()) return std::nullopt;
-  return asked_offer{asking.known(), asking.answered_traits()};
+  return asked_offer{asking.known(), asking.answered_traits(), asking.seconds_of_row()};
 }
 
 }  // namespace warpcheck::engine

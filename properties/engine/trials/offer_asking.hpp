@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "properties/engine/cases/offer.hpp"
 #include "properties/engine/trials/property.hpp"
@@ -20,6 +21,18 @@ int64_t elements_without_workspaces(const trial_case& c);
 struct asked_offer {
   offer found;
   std::set<std::string> answered;  // of answered calls with elements: optional tensors, numbers, SCALAR=VALUE
+  double seconds_of_row = 0;       // that the extent `rows` adds to a call for each row, as far as it was measured
+};
+
+// Inputs that a call need not read if a scalar has this value. Every operator's file registers its own once, before
+// main.
+struct unread_inputs {
+  std::string op, scalar;
+  double value = 0;
+  std::vector<std::string> tensors;
+};
+struct unread_registration {
+  explicit unread_registration(unread_inputs unread);
 };
 
 constexpr int64_t k_most_elements_of_question = int64_t{1} << 14;
