@@ -208,7 +208,8 @@ const property_registration registration([] {
   add("empty-bin-insertion", "an empty bin changes no gain", one_leaf_case<1, 3>, check_empty_bin).share_percent = 20;
   add("forward-equals-reverse", "without mass in the missing bin default_left is chosen", one_leaf_case<2, 2>,
       check_directions);
-  add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding);
+  add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding).holds =
+      is_strict;
   add("feature-permutation", "renumbered features gain the same", exact_split, check_feature_order).share_percent = 20;
   add("duplicate-feature", "among two equal features the one with the lower number is chosen", one_leaf_case<1, 3>,
       check_duplicate)

@@ -309,6 +309,8 @@ std::vector<split_result> records_of(trial& t, const split_instance& s) {
   return records;
 }
 
+bool is_strict(const trial_case& c) { return knob(c, "lightgbm_cuda") == 0; }
+
 property split_property(std::string name, std::string sentence, trial_case (*generate)(const target&, draw&),
                         void (*check)(trial&)) {
   property p;

@@ -109,6 +109,8 @@ std::vector<reference::split_result> check_float(engine::trial& t, const split_i
 // By whether the instance's sums are exact.
 std::vector<reference::split_result> check_split(engine::trial& t, const split_instance& s);
 
+// True if the case has not the conventions of LightGBM's learner: the record's own sums then add up to the leaf's.
+bool is_strict(const engine::trial_case& c);
 engine::property split_property(std::string name, std::string sentence,
                                 engine::trial_case (*generate)(const engine::target&, engine::draw&),
                                 void (*check)(engine::trial&));

@@ -183,6 +183,8 @@ void derive_split(const trial_case& c, tensor_map& inputs) {
   if (has_own_leaf || has_own_features) check_tables(instance_of(c, inputs));
 }
 
+bool is_of_lightgbm(const trial_case& c) { return c.find("hist") && c.number("lightgbm_cuda") != 0; }
+
 const description_registration described([] {
   description d = description_of(best_split_contract());
   d.statements = {.sums = false, .batch_invariant = false};
@@ -204,11 +206,18 @@ const description_registration described([] {
   };
   add_tables(d.forms[0], k_knobs_of_splits);
   add_tables(d.forms[1], k_knobs_of_records);
-  d.illegal = [](const sizes& of, const trial_case&) {
+  d.illegal = [](const sizes& of, const trial_case& c) {
     const int64_t places = size(of, "leaves") * size(of, "features");
-    return places > 0 && size(of, "slots") / places > k_most_bins
-               ? fmt::format("hist: a feature has more than {} bins", k_most_bins)
-               : std::string();
+    if (places > 0 && size(of, "slots") / places > k_most_bins)
+      return fmt::format("hist: a feature has more than {} bins", k_most_bins);
+    if (!is_of_lightgbm(c)) return std::string();
+    if (c.number("extra_trees") != 0) return std::string("extra_trees: it is 1, must be 0 where lightgbm_cuda is 1");
+    return size(of, "counts") > 0 ? std::string("count: it has elements, must have none where lightgbm_cuda is 1") : "";
+  };
+  d.mend = [](trial_case& c) {
+    if (!is_of_lightgbm(c)) return;
+    set_knob(c, "extra_trees", "0");
+    set_knob(c, "exact", "0");
   };
   d.derive = derive_split;
   d.bench = best_split_bench_list();

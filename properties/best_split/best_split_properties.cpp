@@ -540,25 +540,28 @@ trial_case few_bins(const target& t, draw& d) {
 const property_registration registration([] {
   std::vector<property> list;
   const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&)) -> property& {
+                       void (*check)(trial&), bool (*holds)(const trial_case&) = nullptr) -> property& {
     list.push_back(split_property(name, sentence, generate, check));
+    if (holds) list.back().holds = holds;
     list.back().share_percent = 25;  // a case is several leaves, or a leaf in several forms
     return list.back();
   };
-  add("split-is-maximal", "no candidate that passes the gates gains more than the record", any_split, check_maximal);
+  add("split-is-maximal", "no candidate that passes the gates gains more than the record", any_split, check_maximal,
+      is_strict);
   add("split-every-optimum", "a perfect split is found at every threshold and in both directions", planted_split,
       check_optimum);
   add("split-tie-matrix", "among equal gains the lower feature, then default_left, then the lower threshold is chosen",
       tied_split, check_ties);
-  add("routing-reproduces-sums", "routing the rows by the record gives its sums and rows", dyadic_split, check_routing);
+  add("routing-reproduces-sums", "routing the rows by the record gives its sums and rows", dyadic_split, check_routing,
+      is_strict);
   add("sides-add-up", "the right side is what the left one leaves of the total, in sums and in rows", halves,
-      check_sides);
+      check_sides, is_strict);
   add("record-self-consistent", "gains and values follow from the record's own sums to the bit", penalised,
       check_consistent);
   add("split-gates-respected", "a gate that the best split just passes keeps it, one just above rejects it",
       exact_split, check_gates)
       .share_percent = 20;
-  add("block-equals-cluster", "all paths find the record", long_split, check_paths).share_percent = 40;
+  add("block-equals-cluster", "all paths find the record", long_split, check_paths, is_strict).share_percent = 40;
   add("zero-hessian-defined", "a side without hessian has a finite gain", unpenalised_zero_gate, check_zero_hessian);
   add("negative-residue", "bins with a tiny negative hessian do no harm", unpenalised_zero_gate, check_residue)
       .share_percent = 20;
@@ -571,7 +574,7 @@ const property_registration registration([] {
   list.push_back(reused_storage(split_property("usual", "", few_bins, check_any)));
   add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);
   add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-      hazardous, check_any)
+      hazardous, check_any, is_strict)
       .share_percent = 50;
   add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", refused,
       check_refusals)

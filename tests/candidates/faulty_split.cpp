@@ -1,5 +1,5 @@
-// best_split for the CPU by the exact model, publishing nothing; WARPCHECK_FLAW names the one flaw. Reductions of
-// records are not offered.
+// best_split for the CPU by the exact model, publishing nothing; WARPCHECK_FLAW names the one flaw, or only-lightgbm,
+// which offers less. Reductions of records are not offered.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -67,6 +67,7 @@ warpcheck_status best_split(warpcheck_call* call) {
     p.slots = slots;
     if (count.shape[0] > 0) p.counts = {row_of<int64_t>(count, 0), static_cast<size_t>(count.shape[0])};
     p.settings = settings_of(call);
+    candidate::offer(p.settings.lightgbm_cuda || !flaw("only-lightgbm"), "this candidate has LightGBM's conventions");
     for (int64_t f = 0; f < feature.shape[0]; ++f) {
       const int64_t* const v = row_of<int64_t>(feature, f);
       p.features.push_back({v[0], v[1], v[2], v[3], v[4], static_cast<reference::split_missing>(v[5]), v[6] != 0});

@@ -39,6 +39,13 @@ TEST(OptionalOutput, ThatIsNotOfferedLeavesTheRestJudged) {
   EXPECT_TRUE(ended(r, 0, {}, {"skipped"}));
 }
 
+TEST(Offer, OfOneOfTwoConventionsIsFound) {
+  const result r = verify("best_split", "only-lightgbm",
+                          "--cases 24 --without-property 'rejects-invalid-calls:this candidate checks nothing'");
+  EXPECT_TRUE(ended(r, 0, {"does not offer lightgbm_cuda=0, in_value", "not asked: best_split/sides-add-up: needs "},
+                    {"skipped", "not asked: best_split/record-self-consistent", "lightgbm-conventions: needs"}));
+}
+
 TEST(Input, IsJudgedForEveryThingThatACallCanAskFor) {
   const scratch_folder folder;
   write_array(folder.path("x.npy"), 2, 3, {1, 5, 2, -1, 0, 4});
