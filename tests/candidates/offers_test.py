@@ -508,6 +508,16 @@ class Offers(unittest.TestCase):
             self.assertRegex(done.stdout, r"gru +batch-invariance .* pass\n")
 
     @unittest.skipIf("gru" not in FEATURES, "about gru")
+    def test_tanh_need_be_odd_only_up_to_its_rounding(self):
+        for error, code in (("2**-25 * (n > 0)", 0), ("2**-10 * (n > 0)", 1)):
+            with self.subTest(error=error), tempfile.TemporaryDirectory() as name:
+                text = COARSE_TANH.replace("{error!r}", error).format(docs=DOCS, states="")
+                (pathlib.Path(name) / "odd.py").write_text(text)
+                done = self.run_verify(name, "gru", "odd.py", "--property", "odd-symmetry", "--shrink-seconds", "0.2",
+                                       cases=40)
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
+    @unittest.skipIf("gru" not in FEATURES, "about gru")
     def test_a_kernel_with_coarse_gates_states_their_error(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
