@@ -47,7 +47,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
            (noted != 0      ? source_line(noted)
             : pc != nullptr ? source_line(code_offset(pc))
                             : "an unknown line after " + describe(current->site)) +
-           " to " + (is_known ? "address " + std::string(hex) + ", where nothing is" : "an invalid address");
+           " to " +
+           (is_known ? "address " + std::string(hex) + ", where nothing is"
+                     : "an invalid address, or to one that is no multiple of a vector's size");
   });
 }
 

@@ -1,13 +1,17 @@
 #include "properties/engine/trials/run_case.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "properties/engine/cases/description.hpp"
+#include "properties/engine/cases/offer.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/trials/call.hpp"
@@ -85,6 +89,33 @@ std::string helpful_statement(const trial_case& c, const offer& stated, double e
   return "";
 }
 
+// Returns the case with none of these traits but one, as far as it can lose them.
+trial_case with_only(trial_case c, const std::vector<trait>& all, const trait* kept) {
+  for (const trait& t : all) {
+    if (&t == kept || !has(c, t)) continue;
+    if (std::vector<trial_case> others = without(c, t); !others.empty()) c = std::move(others.front());
+  }
+  return c;
+}
+
+// Returns the end of the message for a case that passes with aligned tensors, as vector loads need them, or "".
+std::string helpful_alignment(const trial_case& c, const offer& stated) {
+  const std::vector<trait> all = alignments_of(c);
+  const auto passes = [&](const trial_case& other) { return passes_for(other, stated); };
+  if (all.empty() || stated.has_our_plan || !passes(with_only(c, all, nullptr))) return "";
+  std::vector<std::string> needed;
+  for (const trait& t : all) {
+    const trial_case one = with_only(c, all, &t);
+    if (!has(one, t) || passes(one)) continue;
+    trait least = t;
+    least.size = least_alignment(one, t, passes);
+    needed.push_back(text_of(trait_set{least}));
+  }
+  if (needed.empty()) return "";
+  return fmt::format("; it passes with aligned tensors: state 'lacks {}' if callers align them (docs/bring_your_own)",
+                     fmt::join(needed, ", "));
+}
+
 case_report judge_case(const trial_case& c, bool with_ratios) {
   const property& p = find_property(c.op, c.property);
   trial t(c, with_ratios);
@@ -115,6 +146,8 @@ case_report judge_case(const trial_case& c, bool with_ratios) {
     report.message = shortened(report.message);
     report.is_drawn_in_vain = fits && !t.is_unsupported();
   }
+  if (report.result == verdict::out_of_bounds && !report.device_failed)
+    report.message += helpful_alignment(c, t.stated());
   if (report.result == verdict::violation) report.message += helpful_statement(c, t.stated(), report.max_error_ratio);
   if (!t.is_unsupported() || report.result > verdict::skipped) return report;
   // The rest of the case is judged although the candidate does not offer all of it.
