@@ -49,7 +49,8 @@ endfunction()
 # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. objcopy makes
 # __tsan_memcpy of copies that the compiler makes through memcpy (clang copies float4 so), and has the certificate count
 # allocations. A guard of a static variable would be one more call of the instrumentation, and the emulated device has
-# one thread.
+# one thread. Without elision, g++ instruments also the copy of a struct that is an argument or a result. (OPTIONS
+# -felide-constructors is for a class whose copies would share what its destructor frees.)
 function(simt_race_options target)
   target_compile_options(${target} PRIVATE
     -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
@@ -58,7 +59,7 @@ function(simt_race_options target)
       "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
   else()
     target_compile_options(${target} PRIVATE
-      -fno-partial-inlining "SHELL:--param tsan-instrument-func-entry-exit=0"
+      -fno-partial-inlining -fno-elide-constructors "SHELL:--param tsan-instrument-func-entry-exit=0"
       "SHELL:--param tsan-distinguish-volatile=1")
   endif()
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM

@@ -271,8 +271,7 @@ std::vector<std::string> options_of(const toolchain& tools, const import_request
   if (!r.standard.empty()) options.push_back("-std=" + r.standard);
   // The flavour handles these checks; the second one makes a function end where its return is missing.
   if (r.flavour == "race") options.push_back("-fsanitize=alignment,object-size");
-  // g++ instruments the copy of a struct if it is a statement, but not an argument or a result. Without elision it is.
-  if (r.flavour == "race" && may_copy && !tools.is_clang()) options.push_back("-fno-elide-constructors");
+  if (r.flavour == "race" && !may_copy && !tools.is_clang()) options.push_back("-felide-constructors");
   options.push_back(tools.is_clang() ? "-fno-strict-return" : "-fsanitize=unreachable");
   if (r.traced) {
     const std::vector<std::string> follow = trace_options(tools);

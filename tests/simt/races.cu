@@ -1,4 +1,4 @@
-// Thirteen seeded races, each of a kind met in practice, and ten correct kernels that use the same means rightly.
+// Seeded races, each of a kind met in practice, and correct kernels that use the same means rightly.
 #include "bench/sample_kernels.hpp"
 #include "simt/simt.hpp"
 
@@ -69,6 +69,37 @@ __global__ void tile_loop(const int* in, int* out, int tiles) {
     sum += tile[(t + 1) % n] + tile[(t + 33) % n];  // @tile_loop
   }
   out[t] = sum;
+}
+
+// Structs as an argument and as a result of functions that are not inlined. At -O0 the line of the class is found.
+struct four_ints {  // @struct_argument @struct_result
+  int a, b, c, d;
+};
+
+__device__ __attribute__((noinline)) int last_of(four_ints x) { return x.d; }
+
+__device__ __attribute__((noinline)) four_ints equal_ints(int v) {
+  four_ints x;
+  x.a = x.b = x.c = x.d = v;
+  return x;
+}
+
+template <bool Wait>
+__global__ void struct_argument(int* out) {
+  SIMT_SHARED(s, four_ints[64]);
+  const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  s[t].a = s[t].b = s[t].c = s[t].d = t;  // @struct_argument
+  if (Wait) __syncthreads();
+  out[t] = last_of(s[(t + 1) % n]);  // @struct_argument
+}
+
+template <bool Wait>
+__global__ void struct_result(int* out) {
+  SIMT_SHARED(s, four_ints[64]);
+  const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  s[t] = equal_ints(t);  // @struct_result
+  if (Wait) __syncthreads();
+  out[t] = s[(t + 1) % n].d;  // @struct_result
 }
 
 // Counts without atomics.
@@ -390,6 +421,10 @@ std::vector<trial> race_trials() {
        [](stream s) { return ints(s, scan_one_barrier, 1, 128, 128, [](int i) { return i + 1; }); }},
       {"volatile_warp", "race", [](stream s) { return ints(s, volatile_warp, 1, 32, 1, [](int) { return 32; }); }},
       {"tile_loop", "race", run_tile_loop},
+      {"struct_argument", "race",
+       [](stream s) { return ints(s, struct_argument<false>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
+      {"struct_result", "race",
+       [](stream s) { return ints(s, struct_result<false>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
       {"plain_histogram", "race", [](stream s) { return ints(s, plain_histogram, 1, 64, 8, [](int) { return 8; }); }},
       {"transient", "race", [](stream s) { return ints(s, transient, 1, 96, 1, [](int) { return 7; }); }},
       {"block_counter", "race", [](stream s) { return ints(s, block_counter, 4, 32, 1, [](int) { return 4; }); }},
@@ -410,6 +445,10 @@ std::vector<trial> race_trials() {
       {"spin_lock", "", run_spin_lock<true>},
       {"last_block_sum", "", run_last_block_sum<true>},
       {"chained_scan", "", run_chained_scan},
+      {"struct_argument_barrier", "",
+       [](stream s) { return ints(s, struct_argument<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
+      {"struct_result_barrier", "",
+       [](stream s) { return ints(s, struct_result<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
       {"two_byte_neighbours", "", run_two_byte_neighbours},
   };
 }
