@@ -13,6 +13,7 @@
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/registers.hpp"
 #include "simt/emulated/tensor.hpp"
+#include "simt/emulated/tried_waits.hpp"
 #include "simt/emulated/wide.hpp"
 
 namespace simt {
@@ -124,11 +125,16 @@ void arrive(mbarrier* m, unsigned bytes, barrier_order order, const call_site& s
 }
 
 bool try_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site, const void* pc) {
+  thread& self = *current;
+  const bool waits = hb_asks_again(self, m, parity, pc);
   phase_state& s = use(m, site, pc);
-  hb_choice(choice::barrier_poll, pc);
   const bool done = (s.phase & 1) != (parity & 1);
-  if (done) hb_phase_passes(s.known, *current, m, order);
-  atomic_done(done, m, pc);
+  if (!waits && hb_tries_answer(self, s.known, m, parity, done, pc)) return false;
+  if (done) {
+    hb_acts(self);
+    hb_phase_passes(s.known, self, m, order);
+  }
+  atomic_done(done, m, pc, !waits);
   return done;
 }
 
@@ -256,7 +262,10 @@ void async_copy(void* destination, const void* source, unsigned bytes) {
     self.copies.push_back(c);
 }
 
-void cp_async_commit() { ++current->open_group; }
+void cp_async_commit() {
+  hb_acts(*current);
+  ++current->open_group;
+}
 
 void async_wait(unsigned groups) {
   thread& self = *current;
@@ -503,7 +512,10 @@ bool is_in_flight(const pending_store& s) {
   });
 }
 
-void bulk_store_commit() { ++current->open_store_group; }
+void bulk_store_commit() {
+  hb_acts(*current);
+  ++current->open_store_group;
+}
 
 void wait_for_bulk_stores(unsigned groups, bool read_only) {
   thread& self = *current;

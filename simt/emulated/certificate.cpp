@@ -301,6 +301,10 @@ void certify_arrival(phase_clock& k, const thread& t) {
   if (known_phases(k, t) < k.phases) count_choice(choice::barrier_member, 0);
 }
 
+bool knows_phase(const phase_clock& k, const thread& t) {
+  return k.phases == 0 || (k.key != 0 && known_phases(k, t) >= k.phases);
+}
+
 void certify_expectation(phase_clock& k, const thread& t) {
   certify_arrival(k, t);
   if (certificate.holds) k.expecting.emplace_back(t.id, t.clock);

@@ -17,7 +17,7 @@ inline namespace emu {
 class mbarrier;
 struct barrier_order;
 
-// Waits for the phase of that parity. Unlike a loop of try_wait(), this is no choice.
+// Waits for the phase of that parity.
 void wait_for_phase(mbarrier* m, unsigned parity, barrier_order order, const call_site& site);
 // Returns the parity of the phase for which the caller's next arrival counts. It is no choice, as the phase is none.
 unsigned arrival_parity(const mbarrier* m, const call_site& site);

@@ -89,6 +89,8 @@ void certify_arrival(phase_clock& k, const thread& t);
 void certify_expectation(phase_clock& k, const thread& t);
 void certify_arrivals(phase_clock& k);
 void certify_pass(phase_clock& k, const thread& t);
+// True if all phases that are complete happen before the present point of t.
+bool knows_phase(const phase_clock& k, const thread& t);
 void certify_completion(phase_clock& k);
 
 }  // namespace emu

@@ -13,6 +13,7 @@
 #include "simt/emulated/region.hpp"
 #include "simt/emulated/stream_clocks.hpp"
 #include "simt/emulated/symbols.hpp"
+#include "simt/emulated/tried_waits.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -410,6 +411,7 @@ void hb_atomic(thread& t, const void* p, size_t bytes, memory_scope scope, atomi
 }
 
 void hb_thread_exits(thread& t) {
+  hb_acts(t);
   if (has_open_races) settle_open_races_of(t.id);
   block_state& b = *t.home;
   if (device.counting != nullptr && b.alive == 0) count_banks_of_block(b, *device.counting);

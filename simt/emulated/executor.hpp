@@ -99,6 +99,7 @@ struct watched_registers {
 
 struct thread_products;    // warpgroup.cpp
 struct warpgroup_product;  // the same
+struct tried_wait;         // tried_waits.hpp
 
 // The products in flight of a warpgroup's 4 warps.
 struct warpgroup_state {
@@ -172,6 +173,7 @@ struct alignas(64) thread {
   } stored{};                                 // race flavour: its last store, which it may have made since it was noted
   std::vector<watched_registers> watched;     // race flavour
   std::unique_ptr<thread_products> products;  // where it takes part in products of a warpgroup
+  std::unique_ptr<tried_wait> tried;          // race flavour: whether it waits is being found out
   thread();
   ~thread();
   thread(thread&&) noexcept;

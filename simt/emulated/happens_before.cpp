@@ -11,6 +11,7 @@
 #include "simt/emulated/certificate_state.hpp"
 #include "simt/emulated/detector.hpp"
 #include "simt/emulated/packed_cells.hpp"
+#include "simt/emulated/tried_waits.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -157,8 +158,14 @@ vector_clock snapshot(const thread& t) {
   return k;
 }
 
-void join(thread& t, const vector_clock& what) { details(t).known.join(what); }
-void join(thread& t, uint64_t key, uint32_t below) { details(t).known.join(key, below); }
+void join(thread& t, const vector_clock& what) {
+  hb_acts(t);
+  details(t).known.join(what);
+}
+void join(thread& t, uint64_t key, uint32_t below) {
+  hb_acts(t);
+  details(t).known.join(key, below);
+}
 
 // A launch that may overlap those before it goes on with their accesses, which happened before nothing of it until a
 // thread waits for them.

@@ -7,6 +7,7 @@
 #include "simt/emulated/own_vector.hpp"
 #include "simt/emulated/registers.hpp"
 #include "simt/emulated/tensor.hpp"
+#include "simt/emulated/tried_waits.hpp"
 
 namespace simt {
 inline namespace emu {
@@ -371,11 +372,13 @@ bool may_compute_products() {
 }
 
 void wgmma_fence_registers() {
+  hb_acts(*current);
   products_of(*current).is_fenced = true;
   registers_fenced(*current);
 }
 
 void wgmma_commit() {
+  hb_acts(*current);
   thread_products& mine = products_of(*current);
   mine.groups.emplace_back(mine.open_group++, mine.issued);
 }

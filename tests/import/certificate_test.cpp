@@ -71,6 +71,10 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
   const std::string barrier =
       "__shared__ cuda::barrier<cuda::thread_scope_block> b; __shared__ int s[64]; "
       "if (threadIdx.x == 0) init(&b, 64); __syncthreads(); s[threadIdx.x] = threadIdx.x; ";
+  const std::string asks =
+      "const unsigned at = __cvta_generic_to_shared(&b); const auto is_done = [](unsigned barrier) { unsigned done; "
+      "asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.b32 %0, 1, 0, p; }\" : "
+      "\"=r\"(done) : \"r\"(barrier) : \"memory\"); return done != 0; }; ";
   for (const std::string& kernel :
        {of_int + "r.fetch_add(t" + relaxed + "r.fetch_sub(3" + relaxed, of_int + "r.fetch_min(-t" + relaxed,
         of_int + "r.fetch_or(1 << t % 31" + relaxed,
@@ -80,6 +84,11 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
                   "asm volatile(\"{ .reg .b64 k; .reg .pred p; mbarrier.arrive.shared.b64 k, [%0]; W: "
                   "mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @p bra D; bra W; D: }\" :: \"r\"(at) : \"memory\"); "
                   "x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + "auto k = b.arrive(); while (!b.try_wait(std::move(k))); x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + asks + "(void)b.arrive(); while (!is_done(at)) {} x[threadIdx.x] = s[63 - threadIdx.x];",
+        barrier + asks +
+            "(void)b.arrive(); bool done; do { done = is_done(at); } while (!done); "
+            "x[threadIdx.x] = s[63 - threadIdx.x];",
         barrier + "if (t() > 31) return b.arrive_and_drop(); b.arrive_and_wait(); int n = s[63 - t()]; "
                   "b.arrive_and_wait(); x[t()] = n;"}) {
     const result r = said(kernel);
@@ -97,6 +106,10 @@ TEST(Certificate, ProvesAtomicsAndBarriersOfLibcu) {
   EXPECT_TRUE(alone.has("atomics in the scope of one thread are not modelled")) << alone.output;
   depends(of_int + "x[1 + t] = r.fetch_add(1" + relaxed, "an atomic whose result or order may matter");
   depends(of_int + "r.fetch_add(1);", "a fence that acquires what an atomic has read");
+  depends(barrier + asks +
+              "(void)b.arrive(); int n = 0; while (!is_done(at) && n < 9) ++n; b.wait_parity(false); "
+              "x[threadIdx.x] = s[63 - threadIdx.x] + n;",
+          "a question for a barrier's phase");
   depends(barrier + "auto k = b.arrive(); int n = 0; while (!b.try_wait(std::move(k))) ++n; x[threadIdx.x] = n;",
           "a question for a barrier's phase");
 }

@@ -98,7 +98,7 @@ struct stage_words {
 };
 
 // A producer warp fills two stages by bulk copies; three consumer warps read every element and free the stage.
-// Flaw 1: the consumers ask until the stage is full; flaw 2: a thread takes a phase's parity for a value.
+// Flaw 1, which is none: the consumers ask until the stage is full; 2: a thread takes a phase's parity for a value.
 template <int Flaw>
 __global__ void ring(const int* in, int* out, int tiles) {
   SIMT_SHARED(stages, stage_words[2]);
@@ -137,6 +137,44 @@ __global__ void ring(const int* in, int* out, int tiles) {
   if (Flaw == 2 && threadIdx.x == 0) sum += static_cast<int>(full[0].state() & 1);
   __syncthreads();
   out[global_thread()] = sum;
+}
+
+// Warp 1 asks for a phase until warp 0 has arrived. A flaw makes the answers matter: 1, 2: the thread counts them in a
+// register or on its stack; 3: it asks once; 4: or in shared memory; 5, 6: it learns something, or releases something;
+// 7, 8: it begins a group, or asks a second barrier; 9: it stops after some.
+template <int Flaw>
+__global__ void asks(const int* in, int* out) {
+  SIMT_SHARED(ready, simt::mbarrier[2]);
+  SIMT_SHARED(values, int[64]);
+  const unsigned t = threadIdx.x;
+  if (t == 0) ready[0].init(32);
+  if (t == 0) ready[1].init(32);
+  values[t] = 0;
+  __syncthreads();
+  if (t < 32) {
+    values[t] = static_cast<int>(t);
+    ready[0].arrive();
+    ready[1].arrive();
+    return;
+  }
+  volatile int on_stack = 0;
+  int answers = 0;
+  if (Flaw == 5) simt::cp_async<4>(&values[t], in + t);
+  if (Flaw == 3) answers = ready[0].try_wait(0) ? 1 : 0;
+  if (Flaw == 9)
+    while (!ready[0].try_wait(0) && answers < 5) ++answers;
+  if (Flaw == 8)
+    while (!ready[0].try_wait(0) && !ready[1].try_wait(0)) {
+    }
+  while (!ready[0].try_wait(0)) {
+    if (Flaw == 1) ++answers;
+    if (Flaw == 2) on_stack = on_stack + 1;
+    if (Flaw == 4) values[t] = 1;
+    if (Flaw == 5) simt::cp_async_wait<0>();
+    if (Flaw == 6) __threadfence_block();
+    if (Flaw == 7) simt::cp_async_commit();
+  }
+  out[global_thread()] = values[t - 32] + answers + on_stack;
 }
 
 // Four threads arrive at an mbarrier for two, twice over. Bug: nothing keeps them in pairs.
@@ -359,14 +397,10 @@ void run_ring(int* out, simt::emulation* stream) {
   for (int i = 512; i < 768; ++i) out[i] = i * i;
   launch_on(2, 128, stream, ring<Flaw>, static_cast<const int*>(out + 512), out, 7);
 }
-template <int Flaw>
-void run_outsider(int* out, simt::emulation* stream) {
+template <void (*Kernel)(const int*, int*)>
+void with_input(int* out, simt::emulation* stream) {
   for (int i = 512; i < 768; ++i) out[i] = i * i;
-  launch_on(2, 64, stream, outsider<Flaw>, static_cast<const int*>(out + 512), out);
-}
-void run_async_tile(int* out, simt::emulation* stream) {
-  for (int i = 512; i < 768; ++i) out[i] = i * i;
-  launch_on(2, 64, stream, async_tile, static_cast<const int*>(out + 512), out);
+  launch_on(2, 64, stream, Kernel, static_cast<const int*>(out + 512), out);
 }
 void run_cluster(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_broadcast, out); }
 void run_relaxed(int* out, simt::emulation* stream) { simt::launch({4, 64, 0, stream, 2}, cluster_of_relaxed, out); }
@@ -401,6 +435,22 @@ void run_overlapping_proven(int* out, simt::emulation* stream) {
 
 }  // namespace SIMT_DEVICE_NS
 
+std::vector<certificate_trial> asking_trials() {
+  const char* const question = "question for a barrier";
+  return {
+      {"asks", "", with_input<asks<0>>},
+      {"asks_and_counts", question, with_input<asks<1>>},
+      {"asks_and_counts_on_stack", question, with_input<asks<2>>},
+      {"asks_once", question, with_input<asks<3>>},
+      {"asks_and_writes", question, with_input<asks<4>>},
+      {"asks_and_waits_for_copies", question, with_input<asks<5>>},
+      {"asks_and_fences", question, with_input<asks<6>>},
+      {"asks_and_commits", question, with_input<asks<7>>},
+      {"asks_two", question, with_input<asks<8>>},
+      {"asks_a_few_times", question, with_input<asks<9>>},
+  };
+}
+
 std::vector<certificate_trial> certificate_trials() {
   const char* const readers = "too many to tell apart";
   const char* const phases = "phases others may complete";
@@ -418,14 +468,14 @@ std::vector<certificate_trial> certificate_trials() {
       {"named_barriers", "", simple<crowded_barrier<false>, 2, 128>},
       {"crowded_barrier", phases, simple<crowded_barrier<true>, 1, 128>},
       {"ring", "", run_ring<0>},
-      {"ring_try_wait", "question for a barrier", run_ring<1>},
+      {"ring_try_wait", "", run_ring<1>},
       {"ring_parity", "question for a barrier", run_ring<2>},
       {"arrivals", "", simple<arrivals<false>, 1, 32>},
       {"arrivals_unpaired", phases, simple<arrivals<true>, 1, 32>},
-      {"expects_and_arrives", "", run_outsider<0>},
-      {"outsider_expects", phases, run_outsider<1>},
-      {"outsider_copies", phases, run_outsider<2>},
-      {"async_tile", "", run_async_tile},
+      {"expects_and_arrives", "", with_input<outsider<0>>},
+      {"outsider_expects", phases, with_input<outsider<1>>},
+      {"outsider_copies", phases, with_input<outsider<2>>},
+      {"async_tile", "", with_input<async_tile>},
       {"cluster", "", run_cluster},
       {"cluster_of_relaxed", "", run_relaxed},
       {"grid", "", run_grid},

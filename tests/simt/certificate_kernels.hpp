@@ -18,5 +18,6 @@ struct certificate_trial {
 inline constexpr int k_certificate_words = 1024;
 
 std::vector<certificate_trial> certificate_trials();
+std::vector<certificate_trial> asking_trials();  // kernels that ask for a phase
 
 }  // namespace warpcheck::self

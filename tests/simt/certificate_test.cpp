@@ -82,8 +82,9 @@ TEST_P(certificates, promise_the_same_bits_under_every_schedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(kernels, certificates, testing::ValuesIn(certificate_trials()),
-                         [](const auto& info) { return std::string(info.param.name); });
+std::string name_of(const testing::TestParamInfo<certificate_trial>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(kernels, certificates, testing::ValuesIn(certificate_trials()), name_of);
+INSTANTIATE_TEST_SUITE_P(asking, certificates, testing::ValuesIn(asking_trials()), name_of);
 
 certificate_trial trial_named(const std::string& name) {
   for (const certificate_trial& t : certificate_trials())
