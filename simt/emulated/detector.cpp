@@ -1,6 +1,7 @@
 // The checks behind every instrumented access.
 #include "simt/emulated/detector.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -306,6 +307,22 @@ __attribute__((noinline)) void slow_hook(const void* p, size_t bytes, const void
   access<Kind>(p, bytes, pc);
 }
 
+// Compilers copy a struct with its padding, which nobody writes. A few unwritten bytes beside written ones count as such.
+void accept_padding(const void* p, size_t bytes) {
+  constexpr size_t k_least_hole = 8;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(p) - shadow.base;
+  if (current == nullptr || begin >= k_region_bytes || !is_inside(begin) || !is_inside(begin + bytes - 1)) return;
+  uint8_t* const flags = shadow.flags + begin;
+  const auto is_written = [](uint8_t f) { return (f & k_written) != 0; };
+  if (std::none_of(flags, flags + bytes, is_written)) return;
+  for (uint8_t* at = flags; (at = std::find_if_not(at, flags + bytes, is_written)) != flags + bytes;) {
+    uint8_t* const end = std::find_if(at, flags + bytes, is_written);
+    if (end - at < static_cast<std::ptrdiff_t>(k_least_hole))
+      std::for_each(at, end, [](uint8_t& f) { f |= k_written; });
+    at = end;
+  }
+}
+
 template <access_kind Kind, size_t Bytes>
 SIMT_INLINE void natural_hook(const void* p, const void* pc) {
   if (access_quickly<Kind, Bytes>(p, pc)) return;
@@ -529,7 +546,9 @@ SIMT_HOOKS(4)
 SIMT_HOOKS(8)
 SIMT_HOOKS(16)
 void __tsan_read_range(void* p, size_t n) {
-  if (n != 0) simt::hook<simt::access_kind::read>(p, n, SIMT_PC);
+  if (n == 0) return;
+  simt::accept_padding(p, n);
+  simt::hook<simt::access_kind::read>(p, n, SIMT_PC);
 }
 void __tsan_write_range(void* p, size_t n) {
   if (n != 0) simt::hook<simt::access_kind::write>(p, n, SIMT_PC);

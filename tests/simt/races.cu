@@ -75,6 +75,10 @@ __global__ void tile_loop(const int* in, int* out, int tiles) {
 struct four_ints {  // @struct_argument @struct_result
   int a, b, c, d;
 };
+struct padded {
+  double a, b, c;
+  int d;
+};
 
 __device__ __attribute__((noinline)) int last_of(four_ints x) { return x.d; }
 
@@ -91,6 +95,17 @@ __global__ void struct_argument(int* out) {
   s[t].a = s[t].b = s[t].c = s[t].d = t;  // @struct_argument
   if (Wait) __syncthreads();
   out[t] = last_of(s[(t + 1) % n]);  // @struct_argument
+}
+
+__device__ __attribute__((noinline)) int sum_of(padded x) { return x.d + static_cast<int>(x.a); }
+
+__global__ void padded_argument(int* out) {
+  SIMT_SHARED(s, padded[64]);
+  const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
+  s[t].a = s[t].b = s[t].c = 0;
+  s[t].d = t;
+  __syncthreads();
+  out[t] = sum_of(s[(t + 1) % n]);
 }
 
 template <bool Wait>
@@ -447,6 +462,8 @@ std::vector<trial> race_trials() {
       {"chained_scan", "", run_chained_scan},
       {"struct_argument_barrier", "",
        [](stream s) { return ints(s, struct_argument<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
+      {"padded_argument", "",
+       [](stream s) { return ints(s, padded_argument, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
       {"struct_result_barrier", "",
        [](stream s) { return ints(s, struct_result<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
       {"two_byte_neighbours", "", run_two_byte_neighbours},
