@@ -318,7 +318,8 @@ std::string toolchain::compile(const compilation& c) const {
         rename.insert(rename.end(), {"--redefine-sym", symbols});
       for (const char* name : {"malloc", "frexp", "frexpf", "modf", "modff", "remquo", "remquof"})
         rename.insert(rename.end(), {"--redefine-sym", fmt::format("{0}=simt_kernel_{0}", name)});
-      for (const char* name : {"time", "gettimeofday", "clock_gettime", "timespec_get"})
+      for (const char* name :
+           {"time", "gettimeofday", "clock_gettime", "timespec_get", "times", "getrusage", "syscall"})
         rename.insert(rename.end(), {"--redefine-sym", fmt::format("{0}=simt_host_{0}", name)});
     }
     rename.push_back(objects.back());

@@ -246,6 +246,23 @@ void cuda_structure::note_function(size_t name) {
   other_names_.emplace(t_.text(name));
 }
 
+size_t cuda_structure::asm_operands(size_t i) const {
+  if (!is(i, "asm") && !is(i, "__asm__") && !is(i, "__asm")) return k_none;
+  size_t open = i + 1;
+  while (is(open, "volatile") || is(open, "__volatile__") || is(open, "__volatile")) ++open;
+  return is(open, "(") ? open : k_none;
+}
+
+size_t cuda_structure::end_of_clock(size_t i) const {
+  if (device_code(i) != nullptr) return k_none;
+  if (const size_t open = asm_operands(i); open != k_none)
+    return t_.text(open + 1).find("rdtsc") == std::string_view::npos ? k_none : match(open);
+  const bool is_declared = is(i + 2, "void") || is(i + 2, "unsigned");
+  for (const char* name : {"__rdtsc", "__rdtscp", "__builtin_ia32_rdtsc", "__builtin_ia32_rdtscp", "omp_get_wtime"})
+    if (is(i, name) && is(i + 1, "(") && !is_declared) return match(i + 1);
+  return k_none;
+}
+
 bool cuda_structure::destroys_what_copies_share() const {
   for (size_t i = 0; i < t_.size(); ++i)
     if (destroys_what_copies_share(i)) return true;

@@ -70,6 +70,11 @@ class cuda_structure {
   size_t parameter_list(size_t start) const;
   // Returns "acme::detail::" for a name in these namespaces; unnamed ones add nothing.
   std::string namespaces_of(size_t token) const;
+  // Returns the "(" of the asm statement at token i, or k_none.
+  size_t asm_operands(size_t i) const;
+  // Returns the last token of the call or asm statement at token i by which host code reads a cycle counter or the time
+  // of OpenMP, or k_none.
+  size_t end_of_clock(size_t i) const;
   // True if a class has a destructor with statements, but no copy or move constructor.
   bool destroys_what_copies_share() const;
 

@@ -70,6 +70,9 @@ class rewriter {
     }
     if (s_.device_code(i) != nullptr && rewrite_math(i)) return;
     if (s_.is_member(i)) return;
+    if (const size_t last = s_.end_of_clock(i); last != k_none)
+      return s_.asm_operands(i) == k_none ? surround(i, last, "(::simt::import::host_reads_time(), ", ")")
+                                          : surround(i, last, "({ ::simt::import::host_reads_time(); ", "; })");
     if (s_.device_code(i) != nullptr && (rewrite_variable_use(i) || rewrite_asm(i))) return;
     if (word == "atomicExch" && s_.device_code(i) != nullptr && is_statement(i))
       return replace(i, i + 1, "::simt::import::exchange_unused");
@@ -153,9 +156,7 @@ class rewriter {
       replace(begin, i + 1, "::simt::import::sine_and_cosine");
       return true;
     }
-    const size_t at = t_.tokens[begin].begin, end = t_.tokens[match(i + 1)].end;
-    edits_.push_back({at, at, "::simt::import::approximate_in_kernel(\"functions of math.h\", "});
-    edits_.push_back({end, end, ")"});
+    surround(begin, match(i + 1), "::simt::import::approximate_in_kernel(\"functions of math.h\", ", ")");
     return true;
   }
 
@@ -175,10 +176,8 @@ class rewriter {
 
   // Translates inline PTX in device code; inline assembly of host code is left to the compiler.
   bool rewrite_asm(size_t i) {
-    if (!is(i, "asm") && !is(i, "__asm__") && !is(i, "__asm")) return false;
-    size_t open = i + 1;
-    while (is(open, "volatile") || is(open, "__volatile__") || is(open, "__volatile")) ++open;
-    if (!is(open, "(")) return false;
+    const size_t open = s_.asm_operands(i);
+    if (open == k_none) return false;
     ptx_statement s;
     s.number = ++asm_statements_;
     size_t k = open + 1;
@@ -283,8 +282,7 @@ class rewriter {
     while (type > 0 && (is(type, "*") || is(type, "&") || is(type, "const"))) --type;
     const size_t last = is(name + 1, "<") && !is(name + 2, "<") ? template_end(name + 1) : name;
     if (!is(type, "auto") || !is(last + 1, ";")) return;
-    edits_.push_back({t_.tokens[k].begin, t_.tokens[k].begin, "::simt::import::known("});
-    edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, ")"});
+    surround(k, last, "::simt::import::known(", ")");
   }
 
   // Returns the ">" that closes the template arguments at `open`; the token before `open` if "<" compares.
@@ -293,6 +291,10 @@ class rewriter {
     return close == k_none ? open - 1 : close;
   }
 
+  void surround(size_t first, size_t last, const char* before, const char* after) {
+    edits_.push_back({t_.tokens[first].begin, t_.tokens[first].begin, before});
+    edits_.push_back({t_.tokens[last].end, t_.tokens[last].end, after});
+  }
   // Replaces tokens [first, last); if this removes lines, a line marker restores the count.
   void replace(size_t first, size_t last, std::string replacement) {
     const size_t begin = t_.tokens[first].begin, end = t_.tokens[last - 1].end;

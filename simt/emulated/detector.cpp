@@ -307,7 +307,7 @@ __attribute__((noinline)) void slow_hook(const void* p, size_t bytes, const void
   access<Kind>(p, bytes, pc);
 }
 
-// Compilers copy a struct with its padding, which nobody writes. A few unwritten bytes beside written ones count as such.
+// Compilers copy a struct with its padding, which nobody writes. A few unwritten bytes beside written ones count as it.
 void accept_padding(const void* p, size_t bytes) {
   constexpr size_t k_least_hole = 8;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(p) - shadow.base;

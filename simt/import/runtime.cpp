@@ -2,7 +2,11 @@
 #include "simt/import/runtime.hpp"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/times.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -536,4 +540,11 @@ SIMT_HOST_CLOCK(time_t, time, (time_t * to), time(to))
 SIMT_HOST_CLOCK(int, gettimeofday, (timeval * to, void* zone), gettimeofday(to, zone))
 SIMT_HOST_CLOCK(int, clock_gettime, (clockid_t clock, timespec* to), clock_gettime(clock, to))
 SIMT_HOST_CLOCK(int, timespec_get, (timespec * to, int base), timespec_get(to, base))
+SIMT_HOST_CLOCK(clock_t, times, (tms * to), times(to))
+SIMT_HOST_CLOCK(int, getrusage, (__rusage_who_t who, rusage* to), getrusage(who, to))
+__attribute__((weak)) long simt_host_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  if (number == SYS_clock_gettime || number == SYS_gettimeofday || number == SYS_getrusage)
+    simt::import::host_reads_time(SIMT_CALLER);
+  return syscall(number, a, b, c, d, e, f);
+}
 }

@@ -275,7 +275,7 @@ inline cudaError_t cudaEventQuery(cudaEvent_t event) {
   ::simt::import::host_chooses(::simt::import::k_query);
   return cudaEventSynchronize(event);
 }
-inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end, SIMT_SITE) {
+SIMT_INLINE cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end, SIMT_SITE) {
   if (!begin->recorded || !end->recorded)
     return ::simt::import::misuse("cudaEventElapsedTime", site, "an event was never recorded",
                                   cudaErrorInvalidResourceHandle);

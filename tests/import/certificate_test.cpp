@@ -139,13 +139,18 @@ TEST(Certificate, ProvesNothingOfWhatTheHostDoesMeanwhile) {
 
 // A launch may depend on the times that the host read since the first launch. An earlier time is an input.
 TEST(Certificate, NamesTheTimesThatTheHostReads) {
-  for (int clock = 0; clock < 10; ++clock) {
+#ifdef __x86_64__
+  const int clocks = 19;
+#else
+  const int clocks = 14;
+#endif
+  for (int clock = 0; clock < clocks; ++clock) {
     const std::string which = std::to_string(clock);
-    const result between = run_program("--schedule fair --no-trace times.cu -- 10 " + which);
-    EXPECT_TRUE(between.has("every schedule: proven for this input and the times that the host read, first at " +
-                            place_of("times.cu", "clock " + which)))
+    const result between = run_program("--schedule fair --no-trace times.cu -- -1 " + which);
+    EXPECT_TRUE(between.has("every schedule: proven for this input and the times that the host read, first at ") &&
+                between.has(place_of("times.cu", "clock " + which)))
         << between.output;
-    const result before = run_program("--schedule fair --no-trace times.cu -- " + which + " 10");
+    const result before = run_program("--schedule fair --no-trace times.cu -- " + which + " -1");
     EXPECT_TRUE(before.has("every schedule: proven for this input\n")) << before.output;
   }
 }
