@@ -50,9 +50,9 @@ void* raw_make(char* top, size_t bytes, void (*entry)()) {
 
 #else
 
-// Saves the callee-saved registers of the System V ABI. It ends in an indirect jump, since a `ret` would be predicted to
-// go back to where the flow that is left waits, and the other flow mostly waits elsewhere. Who calls it in tail position
-// leaves no such `ret` to its callers either.
+// Saves the callee-saved registers of the System V ABI. It ends in an indirect jump: a processor predicts that a
+// `ret` goes back to where the flow that is left waits, and the other flow mostly waits elsewhere. A caller in tail
+// position leaves no such `ret` to its own callers either.
 extern "C" void simt_raw_switch(void** save, void* to);
 asm(R"(
 .pushsection .text
