@@ -89,11 +89,14 @@ std::string helpful_statement(const trial_case& c, const offer& stated, double e
   return "";
 }
 
-// Returns the case with none of these traits but one, as far as it can lose them.
+// Returns the case with none of these traits but one, as far as it can lose them within the offer.
 trial_case with_only(trial_case c, const std::vector<trait>& all, const trait* kept) {
+  const offer* const o = known_offer(c);
   for (const trait& t : all) {
     if (&t == kept || !has(c, t)) continue;
-    if (std::vector<trial_case> others = without(c, t); !others.empty()) c = std::move(others.front());
+    std::vector<trial_case> others = without(c, t);
+    if (o) std::erase_if(others, [&](const trial_case& other) { return o->missing(other) != nullptr; });
+    if (!others.empty()) c = std::move(others.front());
   }
   return c;
 }
