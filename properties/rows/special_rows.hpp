@@ -10,17 +10,6 @@
 
 namespace warpcheck {
 
-// More long rows than multiprocessors or warps of a usual grid. Each is at a level of its own, so that what a block
-// keeps of its last row shows.
-inline engine::trial_case long_rows_of_stranger(const row_operator& op, const engine::target& t, engine::draw& d) {
-  const int64_t rows = 265 + d.between(0, 40), cols = 1025 + d.between(0, 9);
-  const int extra = op.draw_extra(d, k_mostly);
-  engine::trial_case c = op.make_case(t, rows, cols, engine::make_recipe("levels", {d.seed(), -900, 900, 8}), extra);
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
-  return c;
-}
-
 // A NaN or an infinity in the last tile, vector or element of rows as long as each variant takes them, in turn.
 inline engine::trial_case special_end(const row_operator& op, const engine::target& t, engine::draw& d, int64_t turn) {
   constexpr int64_t k_before[] = {0, 1, 4, 31, 128, 300, 1023, 4000};
