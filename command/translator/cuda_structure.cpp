@@ -263,6 +263,21 @@ size_t cuda_structure::end_of_clock(size_t i) const {
   return k_none;
 }
 
+size_t cuda_structure::opening_of(size_t i) const {
+  while (!is(i, "{")) i = closes(i - 1) ? match(i - 1) - 1 : i - 1;
+  return i;
+}
+
+bool cuda_structure::points_to_own_attributes() const {
+  for (size_t i = 0; i < t_.size(); ++i) {
+    if (!is(i, "cudaLaunchConfig_t") || scope_of(i) != scope::type) continue;
+    const size_t open = opening_of(i);
+    for (size_t k = open; k < match(open); ++k)
+      if (is(k, "cudaLaunchAttribute")) return true;
+  }
+  return false;
+}
+
 bool cuda_structure::destroys_what_copies_share() const {
   for (size_t i = 0; i < t_.size(); ++i)
     if (destroys_what_copies_share(i)) return true;
@@ -274,8 +289,7 @@ bool cuda_structure::destroys_what_copies_share(size_t i) const {
   size_t after = match(i + 2) + 1;
   while (t_.is_identifier(after)) ++after;  // noexcept, override
   if (is(after, "=") || (is(after, "{") && match(after) == after + 1)) return false;
-  size_t open = i;
-  while (!is(open, "{")) open = closes(open - 1) ? match(open - 1) - 1 : open - 1;
+  const size_t open = opening_of(i);
   const std::string_view name = t_.text(i + 1);
   for (size_t k = open + 1; k < match(open); ++k) {
     if (t_.text(k) != name || !is(k + 1, "(") || is(k - 1, "~")) continue;

@@ -77,11 +77,15 @@ class cuda_structure {
   size_t end_of_clock(size_t i) const;
   // True if a class has a destructor with statements, but no copy or move constructor.
   bool destroys_what_copies_share() const;
+  // True if a class holds a launch configuration and the attributes to which it points.
+  bool points_to_own_attributes() const;
 
   void fail(size_t i, std::string construct, std::string allowed);
 
  private:
   bool destroys_what_copies_share(size_t destructor) const;
+  // Returns the "{" that surrounds the token.
+  size_t opening_of(size_t i) const;
   void match_brackets();
   void classify_braces();
   void find_functions();

@@ -33,7 +33,7 @@ class rewriter {
     const bool is_whole = s_.errors().empty();
     for (size_t i = 0; i < t_.size() && is_whole; ++i) visit(i);
     result_.has_main = s_.has_main();
-    result_.needs_elision = is_whole && s_.destroys_what_copies_share();
+    result_.needs_elision = is_whole && (s_.destroys_what_copies_share() || s_.points_to_own_attributes());
     result_.kernels = s_.kernel_names();
     for (const std::string& name : result_.kernels)
       if (const auto& k = *s_.kernel(name); k.is_single) result_.single_kernels.push_back(k.scope + name);

@@ -42,7 +42,8 @@ struct imported_function {
 struct imported_source {
   std::string text;
   bool has_main = false;
-  // A class has a destructor that does something, and no copy constructor: results of this class must not be copied.
+  // Results of a class must not be copied: it has a destructor that does something, and no copy constructor, or points
+  // into itself.
   bool needs_elision = false;
   std::vector<std::string> kernels;  // names of the __global__ functions, in order of appearance
   // Those that are one function, with their namespaces; and the rewritten variables: their namespaces, their names.

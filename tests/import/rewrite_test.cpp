@@ -421,6 +421,17 @@ TEST(Program, NeedsElisionIfCopiesOfAClassShareWhatItsDestructorFrees) {
     EXPECT_FALSE(needs(copy + " ~s() { cudaFree(p); }")) << copy;
 }
 
+// CUTLASS returns such a configuration, which points to the attributes beside it.
+TEST(Program, NeedsElisionIfALaunchConfigurationHoldsItsAttributes) {
+  const auto needs = [](const std::string& members) {
+    return rewrite_cuda("struct launch { void f() {} " + members + " };\n", "a.cu").needs_elision;
+  };
+  EXPECT_TRUE(needs("cudaLaunchConfig_t config; cudaLaunchAttribute attributes[3];"));
+  EXPECT_TRUE(needs("cudaLaunchAttribute attributes[3]; void g() { f(); } cudaLaunchConfig_t config;"));
+  EXPECT_FALSE(needs("cudaLaunchConfig_t config;"));
+  EXPECT_FALSE(needs("void g() { cudaLaunchConfig_t config; cudaLaunchAttribute attributes[3]; }"));
+}
+
 TEST(Program, MainAndKernelsAreFound) {
   const imported_source s = rewrite_cuda(k_kernels + "int main(int argc, char** argv) { return 0; }", "a.cu");
   EXPECT_TRUE(s.has_main);
