@@ -286,8 +286,8 @@ PAGE = """# Measured on one {gpu}
 `bench/baseline.py page` made this page from the files beside it. `bench/README.md` describes how a row is measured, and
 its limit. `fraction` is the time of the limit over our time; of products in f32, our rate over that of FMAs from
 registers. `us / peer us` is our time over that of the best peer: below 1 ours is faster. The best peer is the fastest
-one that took turns with ours in its run; of products, the fastest of the same precision. A peer marked `*` was timed in
-an earlier run, so differences of 1 % mean nothing.
+one, of products the fastest of the same precision. Peers took turns with ours in one run, except PyTorch (`torch`) and
+peers marked `*`. These were timed in another run, so differences of 1 % mean nothing.
 """
 
 
