@@ -18,7 +18,7 @@ SOURCE = pathlib.Path(os.environ["WARPCHECK_SOURCE"])
 BUILD = pathlib.Path(os.environ["WARPCHECK_BUILD"])
 RIGHT = os.environ["WARPCHECK_RIGHT"]
 WRONG = os.environ["WARPCHECK_WRONG"]  # the last element of rows longer than 32 is 0
-LESS_ACCURATE = os.environ["WARPCHECK_LESS_ACCURATE"]  # one ulp more error in most elements
+LESS_ACCURATE = os.environ["WARPCHECK_LESS_ACCURATE"]  # some ulp more error in most elements
 RACE = os.environ["WARPCHECK_RACE"]  # scratch is used again without a barrier between
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "ci"))
