@@ -534,8 +534,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     return call;                                           \
   }
 extern "C" {
-SIMT_HOST_CLOCK(std::chrono::steady_clock::time_point, steady_now, (), std::chrono::steady_clock::now())
-SIMT_HOST_CLOCK(std::chrono::system_clock::time_point, system_now, (), std::chrono::system_clock::now())
+// A time_point is returned as its count is, and a class has no place in C.
+SIMT_HOST_CLOCK(int64_t, steady_now, (), std::chrono::steady_clock::now().time_since_epoch().count())
+SIMT_HOST_CLOCK(int64_t, system_now, (), std::chrono::system_clock::now().time_since_epoch().count())
 SIMT_HOST_CLOCK(time_t, time, (time_t * to), time(to))
 SIMT_HOST_CLOCK(int, gettimeofday, (timeval * to, void* zone), gettimeofday(to, zone))
 SIMT_HOST_CLOCK(int, clock_gettime, (clockid_t clock, timespec* to), clock_gettime(clock, to))
