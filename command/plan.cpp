@@ -66,10 +66,7 @@ struct asked_target {
 };
 
 std::string why_left_out(const property& p, const target& t, uint64_t seed) {
-  if (p.needs_our_plan && !t.offered.has_our_plan)
-    return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
-  if (p.needs_batch_invariance && !t.offered.is_batch_invariant)
-    return fmt::format("{}the statement 'batch-invariant'", k_needs);
+  if (std::string missing = missing_statement(p, t); !missing.empty()) return missing;
   if (has_case(p, t, seed)) return too_large(p, t, seed);
   if (std::string missing = missing_trait(p, t, seed); !missing.empty()) return missing;
   constexpr int64_t k_any = std::numeric_limits<int64_t>::max();

@@ -140,17 +140,12 @@ bool original_is_quick(const case_report& r, const mutant_trial_options& o) {
   return run_contained(run_case, c, o.timeout_seconds / 4).result == verdict::pass;
 }
 
-// Of a property that needs a statement which the operator does not make, the original may have failures, too.
-bool is_asked(const property& p, const target& t) {
-  return (!p.needs_our_plan || t.offered.has_our_plan) && (!p.needs_batch_invariance || t.offered.is_batch_invariant);
-}
-
 // Tries every property until one kills. Without a detector, properties that need it are skipped.
 void try_all(const mutant& m, const target& t, int64_t cases, bool detector, const mutant_trial_options& o,
              mutant_result& result) {
   for (const property& p : all_properties()) {
     if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-    if (!is_asked(p, t)) continue;
+    if (!missing_statement(p, t).empty()) continue;
     try {
       for (const case_report& r : failures_of(p, t, cases, 1, o, result)) {
         if (r.result == verdict::timeout && !original_is_quick(r, o)) continue;

@@ -135,6 +135,14 @@ trial_case generate_case(const property& p, const target& t, uint64_t seed, int6
                                  p.name, t.max_rows, t.max_cols));
 }
 
+std::string missing_statement(const property& p, const target& t) {
+  if (p.needs_our_plan && !t.offered.has_our_plan)
+    return fmt::format("{}the order of sums and the workspaces of our own kernels", k_needs);
+  if (p.needs_batch_invariance && !t.offered.is_batch_invariant)
+    return fmt::format("{}the statement 'batch-invariant'", k_needs);
+  return "";
+}
+
 std::string missing_trait(const property& p, const target& t, uint64_t seed) {
   constexpr int64_t k_draws = 8;
   std::set<std::string> always, ever;

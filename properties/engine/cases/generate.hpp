@@ -19,6 +19,10 @@ rc::Gen<trial_case> cases(const property& p, const target& t, int64_t index);
 // property is about larger cases. `attempt`: number of earlier draws for this index that had nothing to judge.
 trial_case generate_case(const property& p, const target& t, uint64_t seed, int64_t index, int64_t attempt = 0);
 
+// Returns the statement that a property needs and the target does not make ("needs the statement 'batch-invariant'"),
+// or "". Of such a property even a right kernel may have failures.
+std::string missing_statement(const property& p, const target& t);
+
 // Returns the trait for lack of which a property has no case within the target's offer ("needs lengths"), or "" if
 // there is another reason.
 std::string missing_trait(const property& p, const target& t, uint64_t seed);
