@@ -1,4 +1,58 @@
 // Schedules: tokens, determinism, replay, shrinking, and what stops a launch that would not end.
+#include "bench/sample_kernels.hpp"
+#include "simt/simt.hpp"
+
+namespace warpcheck::self {
+inline namespace SIMT_DEVICE_NS {
+
+// A lost update between two atomics: only a switch inside the pair shows it.
+__global__ void read_then_exchange(int* counter) {
+  const int seen = atomicAdd(counter, 0);
+  atomicExch(counter, seen + 1);
+}
+
+// The order in which threads pass the atomic, as text for comparing runs.
+__global__ void arrival_order(int* next, int* order) {
+  for (int round = 0; round < 3; ++round) {
+    order[atomicAdd(next, 1)] = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    __syncthreads();
+  }
+}
+
+// In each round it asks all flags.
+__device__ bool is_set(const int* flags, int count) {
+  bool all = true;
+  for (int i = 0; i < count; ++i) all &= simt::load_relaxed(flags + i) != 0;
+  return all;
+}
+
+__global__ void spin_for_ever(const int* flags, int count, int* out) {
+  while (!is_set(flags, count)) {
+  }
+  *out = 1;
+}
+
+// Two blocks hand a token to and fro without end: memory changes, yet nothing is achieved.
+__global__ void ping_pong(int* token) {
+  for (;;) atomicExch(token, static_cast<int>(blockIdx.x));
+}
+
+__global__ void wait_for_other_block(int* flags, int count, int* out) {
+  if (blockIdx.x == 0) {
+    while (!is_set(flags, count)) {
+    }
+    out[threadIdx.x] = simt::load_acquire(flags);
+  } else {
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < count) simt::store_release(flags + threadIdx.x, 1);
+  }
+}
+
+}  // namespace SIMT_DEVICE_NS
+}  // namespace warpcheck::self
+
+#ifndef __CUDACC__
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +64,6 @@
 #include "simt/emulation.hpp"
 #include "simt/shrink.hpp"
 #include "tests/simt/device_array.hpp"
-#include "tests/simt/schedule_kernels.hpp"
 
 namespace warpcheck::self {
 namespace {
@@ -57,7 +110,7 @@ TEST(schedule_token, rejects_what_it_does_not_understand) {
 
 std::vector<int> arrivals(simt::emulation& stream) {
   device_array<int> next(1), order(6 * 40 * 3);
-  run_arrival_order(next.data(), order.data(), &stream);
+  simt::launch({6, 40, 0, &stream}, arrival_order, next.data(), order.data());
   std::vector<int> result;
   for (size_t i = 0; i < order.size(); ++i) result.push_back(order[i]);
   return result;
@@ -118,7 +171,8 @@ class softmax_case {
     for (size_t i = 0; i < 600; ++i) in_[i] = static_cast<float>(std::sin(static_cast<double>(i)) * 3);
   }
   bool passes(simt::emulation& stream) {
-    run_softmax(trailing_barrier_, in_.data(), out_.data(), 2, 300, &stream);
+    simt::launch({2, 128, 0, &stream}, trailing_barrier_ ? softmax_rows<true> : softmax_rows<false>, in_.data(),
+                 out_.data(), 300);
     for (size_t row = 0; row < 2; ++row) {
       double sum = 0;
       for (size_t c = 0; c < 300; ++c) sum += std::exp(static_cast<double>(in_[row * 300 + c]));
@@ -208,7 +262,7 @@ TEST(preemption, shows_a_lost_update_that_sync_points_do_not) {
     stream.schedule = s;
     stream.record = true;
     device_array<int> counter(1);
-    run_read_then_exchange(counter.data(), &stream);
+    simt::launch({1, 64, 0, &stream}, read_then_exchange, counter.data());
     if (recorded != nullptr) *recorded = stream.recorded_schedule();
     return counter[0] != 64;
   };
@@ -229,8 +283,10 @@ TEST(preemption, shows_a_lost_update_that_sync_points_do_not) {
   EXPECT_TRUE(loses(foreign, nullptr));
 }
 
-std::string stops_with(simt::emulation& stream, void (*run)(simt::emulation*)) {
-  EXPECT_THROW(run(&stream), simt::device_error);
+template <class... Parameters, class... Arguments>
+std::string stops_with(simt::emulation& stream, unsigned threads, void (*kernel)(Parameters...),
+                       Arguments... arguments) {
+  EXPECT_THROW(simt::launch({2, threads, 0, &stream}, kernel, arguments...), simt::device_error);
   EXPECT_EQ(stream.findings.size(), 1u);
   return stream.findings.empty() ? "" : stream.findings.front().kind;
 }
@@ -239,35 +295,20 @@ TEST(endless, spins_and_exchanges_are_livelocks_under_every_strategy) {
   for (const char* token : {"fair", "greedy", "reverse", "random:1", "preempt:1", "pct:1", "pct_warp:1"}) {
     simt::emulation stream;
     stream.schedule = simt::schedule::parse(token);
-    EXPECT_EQ(stops_with(stream,
-                         [](simt::emulation* s) {
-                           device_array<int> flag(1), out(1);
-                           run_spin_for_ever(flag.data(), 1, out.data(), s);
-                         }),
-              "livelock");
+    device_array<int> flags(5), out(1), counter(1), token_word(1);
+    EXPECT_EQ(stops_with(stream, 64, spin_for_ever, flags.data(), 1, out.data()), "livelock");
     // Until it is cleared, the stream refuses work.
-    device_array<int> counter(1);
-    EXPECT_THROW(run_read_then_exchange(counter.data(), &stream), simt::device_error);
+    EXPECT_THROW(simt::launch({1, 64, 0, &stream}, read_then_exchange, counter.data()), simt::device_error);
     EXPECT_EQ(stream.findings.size(), 1u);
     stream.clear();
-    EXPECT_NO_THROW(run_read_then_exchange(counter.data(), &stream));
+    EXPECT_NO_THROW(simt::launch({1, 64, 0, &stream}, read_then_exchange, counter.data()));
 
-    EXPECT_EQ(stops_with(stream,
-                         [](simt::emulation* s) {
-                           device_array<int> flags(5), out(1);
-                           run_spin_for_ever(flags.data(), 5, out.data(), s);
-                         }),
-              "livelock");
+    EXPECT_EQ(stops_with(stream, 64, spin_for_ever, flags.data(), 5, out.data()), "livelock");
 
     simt::emulation busy;
     busy.schedule = simt::schedule::parse(token);
     busy.step_limit = 100000;
-    EXPECT_EQ(stops_with(busy,
-                         [](simt::emulation* s) {
-                           device_array<int> token_word(1);
-                           run_ping_pong(token_word.data(), s);
-                         }),
-              "livelock");
+    EXPECT_EQ(stops_with(busy, 1, ping_pong, token_word.data()), "livelock");
   }
 }
 
@@ -278,7 +319,7 @@ TEST(endless, waiting_for_a_block_that_is_resident_ends) {
     stream.schedule = simt::schedule::parse(token);
     for (const int flags_asked : {1, 2, 5}) {
       device_array<int> flags(flags_asked), out(64);
-      run_wait_for_other_block(flags.data(), flags_asked, out.data(), &stream);
+      simt::launch({2, 64, 0, &stream}, wait_for_other_block, flags.data(), flags_asked, out.data());
       EXPECT_EQ(out[63], 1) << flags_asked << " flags under " << token;
     }
   }
@@ -286,3 +327,5 @@ TEST(endless, waiting_for_a_block_that_is_resident_ends) {
 
 }  // namespace
 }  // namespace warpcheck::self
+
+#endif
