@@ -234,7 +234,8 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
       "the parameters of an entry for {} can be {}; --args gives other names a meaning", d.op, listed(known));
   std::vector<entry_name> parameters;
   for (const std::string& name : entry.parameters) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == name; });
+    const std::string& meaning = parameters.size() == entry.stream ? k_stream.name : name;
+    const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == meaning; });
     if (found == known.end())
       throw usage_error(fmt::format("entry: parameter {} of '{}' {}; {}", parameters.size() + 1, entry.name,
                                     name.empty() ? "has no name" : fmt::format("is '{}'", name), can_be));

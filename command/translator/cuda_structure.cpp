@@ -235,8 +235,11 @@ void cuda_structure::note_function(size_t name) {
     while (after < t_.size() && !is(after, "{") && !is(after, ";") && !is(after, "try")) ++after;
   if (is(after, "try")) ++after;
   if (is(after, "{")) {
-    functions_.push_back(
-        {namespaces_of(name) + std::string(t_.text(name)), parameter_names(name + 1), t_.tokens[name].file != 0});
+    imported_function f;
+    f.name = namespaces_of(name) + std::string(t_.text(name));
+    f.is_included = t_.tokens[name].file != 0;
+    note_parameters(name + 1, f);
+    functions_.push_back(std::move(f));
     has_main_ |= is(name, "main");
   }
   // "f(1);" at file scope is a declaration, too.
@@ -317,24 +320,25 @@ std::string cuda_structure::namespaces_of(size_t token) const {
   return names;
 }
 
-// Returns the last identifier of each parameter, before its default value and array brackets.
-std::vector<std::string> cuda_structure::parameter_names(size_t open) const {
-  std::vector<std::string> names;
+// A parameter's name is its last identifier before its default value and array brackets.
+void cuda_structure::note_parameters(size_t open, imported_function& f) const {
   const size_t close = match_[open];
-  if (close == open + 1 || (close == open + 2 && is(open + 1, "void"))) return names;
+  if (close == open + 1 || (close == open + 2 && is(open + 1, "void"))) return;
   for (size_t begin = open + 1; begin <= close; ++begin) {
     size_t end = begin;
     bool ends = false;  // the name's part
+    bool is_stream = false;
     std::string_view name;
     for (int depth = 0; end < close && (depth > 0 || !is(end, ",")); end = opens(end) ? match_[end] + 1 : end + 1) {
       depth += is(end, "<") ? 1 : is(end, ">") ? -1 : 0;
       ends |= is(end, "=") || is(end, "[");
+      is_stream |= is(end, "cudaStream_t");
       if (!ends && depth == 0 && end > begin && t_.is_identifier(end)) name = t_.text(end);
     }
-    names.emplace_back(name);
+    if (is_stream) f.stream = f.parameters.size();
+    f.parameters.emplace_back(name);
     begin = end;
   }
-  return names;
 }
 
 void cuda_structure::note_kernel(size_t open, bool is_template) {

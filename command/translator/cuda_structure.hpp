@@ -96,7 +96,7 @@ class cuda_structure {
   size_t skip_requires_clause(size_t i) const;
   size_t body_of(size_t open) const;
   void note_function(size_t name);
-  std::vector<std::string> parameter_names(size_t open) const;
+  void note_parameters(size_t open, imported_function& f) const;
   void note_kernel(size_t open, bool is_template);
   void note_device_function(size_t qualifier, size_t open);
   void note_names(device_function& f) const;

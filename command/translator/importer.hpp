@@ -14,6 +14,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ std::string describe(const import_error& e);
 struct imported_function {
   std::string name;                     // with its namespaces: "acme::softmax"
   std::vector<std::string> parameters;  // their names; "" if unnamed
+  std::optional<size_t> stream;         // the index of the parameter of type cudaStream_t
   bool is_included = false;             // defined in a file that the source includes
 };
 

@@ -47,8 +47,8 @@ __global__ void rows_one_by_one(const float* x, float* y, int rows, int cols) {
   for (int i = 0; i < cols; ++i) s += expf(in[i] - m);
   for (int i = 0; i < cols; ++i) y[(size_t)blockIdx.x * cols + i] = expf(in[i] - m) / s;
 }
-void plain(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
-  rows_one_by_one<<<rows, 32, 0, stream>>>(x, y, rows, cols);
+void plain(const float* x, float* y, int rows, int cols, cudaStream_t queue) {
+  rows_one_by_one<<<rows, 32, 0, queue>>>(x, y, rows, cols);
 }
 )");
   const std::string source = folder.path("loop.cu");
