@@ -248,7 +248,6 @@ JUDGED = {
             ("refused", "a texture reference, which CUDA 12 no longer has"),
         r"^misc/fail/miscfail1": ("refused", "it must not compile"),
     },
-    "sanitizer": {"divergent_threads": ("missed", "threads skip a branch with a __syncthreads(), and exit")},
     "indigo3": {
         r"^PR_CUDA_Pull_.*_RaceBug_.*_Thread_": ("missed", ONE_BLOCK),
         r"^TC_CUDA_E_Thread_NonPersist_.*_RaceBug_": ("missed", ONE_BLOCK),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "command/translator/conditionals.hpp"
 #include "command/translator/cuda_declaration.hpp"
 #include "command/translator/cuda_structure.hpp"
 #include "command/translator/ptx.hpp"
@@ -20,18 +21,16 @@ using scope = cuda_structure::scope;
 constexpr std::pair<std::string_view, std::string_view> k_refused[] = {
     {"texture", "plain loads instead of textures"}, {"surface", "plain loads and stores instead of surfaces"}};
 
-struct edit {
-  size_t begin, end;  // range in the text
-  std::string replacement;
-};
-
 class rewriter {
  public:
   rewriter(std::string_view text, std::string_view file) : s_(text, file), t_(s_.tokens()) {}
 
   imported_source run() {
     const bool is_whole = s_.errors().empty();
+    const conditional_edits conditionals = is_whole ? note_conditionals(s_) : conditional_edits();
+    edits_ = conditionals.before;
     for (size_t i = 0; i < t_.size() && is_whole; ++i) visit(i);
+    edits_.insert(edits_.end(), conditionals.after.begin(), conditionals.after.end());
     result_.has_main = s_.has_main();
     result_.needs_elision = is_whole && (s_.destroys_what_copies_share() || s_.points_to_own_attributes());
     result_.kernels = s_.kernel_names();

@@ -16,6 +16,9 @@ bool same_line(const call_site& a, const call_site& b) {
 }
 
 void release_barrier(block_state& b) {
+  if (b.may_skip) judge_skipped_barrier(b);
+  b.may_skip = false;
+  ++b.barriers;
   b.arrived = 0;
   if (device.counting != nullptr) ++device.counting->barriers;
   b.last_any = b.any;
@@ -283,6 +286,7 @@ void thread_exited(thread& t) {
   t.copies.clear();
   async_thread_exits(t);
   hb_thread_exits(t);
+  b.may_skip |= t.evaluated_after == b.barriers && !t.evaluated.empty();
   if (b.alive > 0 && b.arrived == b.alive) release_barrier(b);
   named_barriers_lose_thread(t);
   // A collective may have waited for this lane only.

@@ -55,6 +55,8 @@ void start_thread(block_state& b, uint32_t linear, uint3 index) {
   t.stored = {};
   t.site = {};
   t.asks_at = nullptr;
+  t.inside = nullptr;
+  t.evaluated.clear();
   t.state = thread_state::runnable;
   hb_thread_starts(t);
 }
@@ -67,7 +69,8 @@ void start_block(block_state& b, uint64_t linear) {
   b.serial = ++device.blocks_started;
   ++device.blocks_started_here;
   b.alive = device.threads;
-  b.arrived = 0;
+  b.arrived = b.barriers = 0;
+  b.may_skip = false;
   b.any = b.count = 0;
   b.all = 1;
   if (b.threads.size() < device.padded) b.threads.resize(device.padded);

@@ -125,6 +125,15 @@ struct named_barrier_state {
   phase_clock known;
 };
 
+// Evaluations of one condition in a row with one outcome (conditionals.hpp).
+struct evaluation_run {
+  const char* file;
+  uint32_t line, number;
+  bool outcome, returns;
+  uint32_t times;
+};
+class conditional;
+
 // A switch and a barrier touch the first line of the cache, a collective also the second, and an access in the race
 // flavour.
 struct alignas(64) thread {
@@ -174,6 +183,9 @@ struct alignas(64) thread {
   std::vector<watched_registers> watched;     // race flavour
   std::unique_ptr<thread_products> products;  // where it takes part in products of a warpgroup
   std::unique_ptr<tried_wait> tried;          // race flavour: whether it waits is being found out
+  const conditional* inside = nullptr;        // the innermost that it is in
+  std::vector<evaluation_run> evaluated;      // after so many barriers of the block:
+  uint32_t evaluated_after = 0;
   thread();
   ~thread();
   thread(thread&&) noexcept;
@@ -197,6 +209,8 @@ struct block_state {
   call_site barrier_site;
   int any = 0, all = 1, count = 0;
   int last_any = 0, last_all = 0, last_count = 0;
+  uint32_t barriers = 0;          // that are complete
+  bool may_skip = false;          // a thread has evaluated conditions since the last one, and exited
   uint32_t instance = 0;          // race flavour: distinguishes blocks that used the same slot
   uint32_t cluster_instance = 0;  // race flavour: instance of the cluster's first block
   uint32_t base = 0;              // race flavour: every thread knows its block's epochs below this
@@ -446,6 +460,9 @@ void check_shared_canaries(const block_state& b);
 // Collectives (collectives.cpp).
 void thread_exited(thread& t);
 void named_barriers_lose_thread(const thread& t);
+
+// A finding if threads have skipped the block barrier that is about to complete (conditionals.cpp).
+void judge_skipped_barrier(const block_state& b);
 
 // Operations on matrices (tensor.cpp).
 void complete_matrix_op(thread* lanes, uint32_t present);

@@ -11,8 +11,8 @@ namespace simt {
 inline namespace emu {
 
 // The findings after which a launch goes on. `benign`: races of two writes of the same bytes, and of the plain read
-// before a loop of compare and swap, which may be stale since the swap checks it. `all`: all races, and accesses
-// outside an allocation.
+// before a loop of compare and swap, which may be stale since the swap checks it. `all`: all races, accesses
+// outside an allocation, and skipped barriers.
 enum class tolerance : uint8_t { none, benign, all };
 
 #ifdef SIMT_FLAVOUR_RACE

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "simt/emulated/conditionals.hpp"
 #include "simt/emulated/host_memory.hpp"
 #include "simt/emulated/notices.hpp"
 #include "simt/emulation.hpp"

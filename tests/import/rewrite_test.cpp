@@ -432,6 +432,31 @@ TEST(Program, NeedsElisionIfALaunchConfigurationHoldsItsAttributes) {
   EXPECT_FALSE(needs("void g() { cudaLaunchConfig_t config; cudaLaunchAttribute attributes[3]; }"));
 }
 
+// The device learns how the conditions of branches and loops with a barrier evaluate.
+TEST(Conditional, IsNotedIfItContainsABarrier) {
+  const auto of = [](const std::string& body) {
+    const std::string s = rewritten("__device__ void meet() { __syncthreads(); } __device__ void f(int n) { " + body);
+    return s.substr(s.find(") { ", s.find(" f(")) + 4);
+  };
+  EXPECT_EQ(
+      of("if (n) k(); else if (n ==\n2) meet(); }"),
+      "if (::simt::emu::conditional simt_conditional_19(19, 0); simt_conditional_19.evaluates((n) ? true : false))"
+      " k(); else if (::simt::emu::conditional simt_conditional_28(28, 0); simt_conditional_28.evaluates((n ==\n"
+      "2) ? true : false)) meet(); }");
+  EXPECT_EQ(
+      of("if (n) return; else while (n) __syncthreads(); }"),
+      "if (::simt::emu::conditional simt_conditional_19(19, 2); simt_conditional_19.evaluates((n) ? true : false))"
+      " return; else for (::simt::emu::conditional simt_conditional_26(26); simt_conditional_26.begins();) while ("
+      "simt_conditional_26.evaluates((n) ? true : false)) __syncthreads(); }");
+  for (const std::string body :
+       {"if (n) return; __syncthreads(); }", "if constexpr (n) meet(); }", "if (int k = n) meet(); }",
+        "if (n = 1) meet(); }", "if (int k; n) meet(); }", "if (n) { l: meet(); } goto l; }",
+        "switch (n) { case 0: if (n) { case 1: meet(); } } }", "do { meet(); } while (0); }", "for (;;) meet(); }",
+        "for (int k : n) meet(); }", "if (n) tile.sync(); }", "if (n) asm(\"\"); }"})
+    EXPECT_FALSE(has(of(body), "conditional")) << body;
+  EXPECT_FALSE(has(rewritten("void f() { if (n) __syncthreads(); }"), "conditional"));
+}
+
 TEST(Program, MainAndKernelsAreFound) {
   const imported_source s = rewrite_cuda(k_kernels + "int main(int argc, char** argv) { return 0; }", "a.cu");
   EXPECT_TRUE(s.has_main);
