@@ -94,7 +94,7 @@ __global__ void async_tile(const float* in, float* out) {
 
 // Two stages. Bug: the next tile is fetched into the stage that others still read.
 template <bool Bug>
-__global__ void async_pipeline(const float* in, float* out, int tiles) {
+__global__ void async_pipeline(const float* in, int tiles, float* out) {
   SIMT_SHARED(stage, float[2][64]);
   const int t = static_cast<int>(threadIdx.x);
   simt::cp_async<4>(&stage[0][t], in + t);
@@ -166,7 +166,7 @@ __global__ void prefetched_tile(const float* in, float* out) {
 // Two stages with full and empty mbarriers; one producer thread, 64 consumers. Bug: the producer does not wait for
 // empty.
 template <bool Bug>
-__global__ void bulk_pipeline(const float* in, float* out, int tiles) {
+__global__ void bulk_pipeline(const float* in, int tiles, float* out) {
   SIMT_SHARED(full, simt::mbarrier[2]);
   SIMT_SHARED(empty, simt::mbarrier[2]);
   SIMT_DYN_SHARED(float, stage);
@@ -321,135 +321,25 @@ __global__ void add_to_ranks(int* x, int* out) {
 
 #include <vector>
 
-#include "tests/simt/device_array.hpp"
-#include "tests/simt/trial.hpp"
+#include "tests/simt/launched.hpp"
 
 namespace warpcheck::self {
 namespace {
 
-using stream = simt::emulation*;
-
-simt::launch_config clustered(stream s, unsigned blocks, unsigned threads, unsigned cluster) {
-  simt::launch_config config{dim3(blocks), dim3(threads), 0, s};
-  config.cluster = cluster;
-  return config;
+simt::launch_config clusters(unsigned blocks, unsigned threads, unsigned cluster) {
+  return {blocks, threads, 0, nullptr, cluster};
 }
 
-template <int Flaw>
-bool run_cluster_sum(stream s) {
-  device_array<int> out(16);
-  simt::launch(clustered(s, 16, 64, 4), cluster_sum<Flaw>, out.data());
-  for (size_t b = 0; b < 16; ++b)
-    if (out[b] != 10) return false;
-  return true;
-}
-
-template <bool Bug>
-bool run_write_after_exit(stream s) {
-  device_array<int> out(1);
-  simt::launch(clustered(s, 2, 32, 2), write_after_exit<Bug>, out.data());
-  return out[0] == 7;
-}
-
-template <bool Bug>
-bool run_rank_outside(stream s) {
-  device_array<int> out(2);
-  simt::launch(clustered(s, 2, 32, 2), rank_outside<Bug>, out.data());
-  return out[0] == 3;
+simt::launch_config grid_of(unsigned blocks, bool cooperative = true) {
+  return {blocks, 64, 0, nullptr, 1, cooperative};
 }
 
 template <bool Bug>
 bool run_cluster_marks(stream s) {
   device_array<int> out(5);
   s->resident_blocks = 2;
-  simt::launch(clustered(s, 10, 32, 2), cluster_marks<Bug>, out.data());
+  simt::launch({10, 32, 0, s, 2}, cluster_marks<Bug>, out.data());
   return out[4] == 1;
-}
-
-template <bool Bug>
-bool run_exit_before_cluster_barrier(stream s) {
-  device_array<int> data(1), out(1);
-  simt::launch(clustered(s, 2, 64, 2), exit_before_cluster_barrier<Bug>, data.data(), out.data());
-  return out[0] == 42;
-}
-
-template <unsigned Blocks, unsigned Cluster>
-bool run_fill(stream s) {
-  device_array<int> out(Blocks);
-  simt::launch(clustered(s, Blocks, 1, Cluster), fill, out.data());
-  return out[Blocks - 1] == 1;
-}
-
-template <int Flaw, bool Cooperative = true, unsigned Blocks = 6>
-bool run_grid_exchange(stream s) {
-  device_array<int> values(Blocks), out(Blocks);
-  simt::launch_config config{dim3(Blocks), dim3(64), 0, s};
-  config.cooperative = Cooperative;
-  simt::launch(config, grid_exchange<Flaw>, values.data(), out.data());
-  return out[0] == 10 && out[Blocks - 1] == 0;
-}
-
-template <class Kernel>
-bool run_tiles(stream s, Kernel kernel, size_t dynamic, unsigned threads = 64) {
-  device_array<float> in(68), out(64);
-  for (size_t i = 0; i < 68; ++i) in[i] = static_cast<float>(i);
-  simt::launch({dim3(1), dim3(threads), dynamic, s}, kernel, static_cast<const float*>(in.data()), out.data());
-  for (size_t i = 0; i < 64; ++i)
-    if (out[i] != static_cast<float>(63 - i)) return false;
-  return true;
-}
-
-template <class Kernel>
-bool run_pipeline(stream s, Kernel kernel, size_t dynamic, unsigned threads) {
-  constexpr int k_tiles = 7;
-  device_array<float> in(64 * k_tiles), out(64);
-  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
-  simt::launch({dim3(1), dim3(threads), dynamic, s}, kernel, static_cast<const float*>(in.data()), out.data(), k_tiles);
-  for (size_t i = 0; i < 64; ++i)
-    if (out[i] != static_cast<float>(64 * 21 + k_tiles * (63 - i))) return false;
-  return true;
-}
-
-template <bool Bug>
-bool run_overwritten_source(stream s) {
-  device_array<float> data(64), out(64);
-  for (size_t i = 0; i < 64; ++i) data[i] = 2.0f;
-  simt::launch({dim3(1), dim3(64), 0, s}, overwritten_source<Bug>, data.data(), out.data());
-  return out[63] == 2.0f;
-}
-
-template <bool Bug>
-bool run_async_bounds(stream s) {
-  device_array<float> in(64), out(64);
-  simt::launch({dim3(1), dim3(64), 0, s}, async_bounds<Bug>, static_cast<const float*>(in.data()), out.data());
-  return out[63] == 0.0f;
-}
-
-template <bool Bug>
-bool run_too_few_arrivals(stream s) {
-  device_array<int> out(32);
-  simt::launch({dim3(1), dim3(32), 0, s}, too_few_arrivals<Bug>, out.data());
-  return out[31] == 1;
-}
-
-template <int Flaw>
-bool run_remote_store(stream s) {
-  device_array<int> out(32);
-  simt::launch(clustered(s, 2, 32, 2), remote_store<Flaw>, out.data());
-  return out[31] == 31;
-}
-
-template <bool Bug>
-bool run_remote_exchange(stream s) {
-  device_array<int> out(64);
-  simt::launch(clustered(s, 2, 32, 2), remote_exchange<Bug>, out.data());
-  return out[31] == 31 && out[63] == 31;
-}
-
-bool run_remote_arrival(stream s) {
-  device_array<int> out(1);
-  simt::launch(clustered(s, 4, 32, 4), remote_arrival, out.data());
-  return out[0] == 30;
 }
 
 simt::launch_config overlapping(stream s) {
@@ -497,54 +387,78 @@ bool run_overlap_settled(stream s) {
   return out[63] == 64;
 }
 
+// Each block gets the next one's number of tens.
+template <class Kernel>
+auto exchanged(simt::launch_config config, Kernel* kernel) {
+  const int blocks = static_cast<int>(config.grid.x);
+  return launched(
+      config, kernel, blocks, [=](int b) { return (b + 1) % blocks * 10; }, std::vector<int>(config.grid.x));
+}
+
+template <class Kernel>
+auto tile(Kernel* kernel, size_t dynamic) {
+  return launched(
+      {1, 64, dynamic}, kernel, 64, [](int i) { return 63 - i; }, made<float>(68, identity));
+}
+
+template <class Kernel>
+auto tiles(Kernel* kernel, unsigned threads, size_t dynamic) {
+  return launched(
+      {1, threads, dynamic}, kernel, 64, [](int i) { return 64 * 21 + 7 * (63 - i); }, made<float>(64 * 7, identity),
+      7);
+}
+
+const simt::launch_config k_pair = clusters(2, 32, 2);
+
 const std::vector<trial> k_trials = {
-    {"cluster_no_barrier", "race", run_cluster_sum<1>},
-    {"cluster_lifetime", "race|out_of_bounds", run_cluster_sum<2>},
-    {"cluster_before_wait", "race", run_cluster_sum<3>},
-    {"cluster_sum", "", run_cluster_sum<0>},
-    {"write_after_exit", "race|out_of_bounds", run_write_after_exit<true>, run_write_after_exit<false>},
-    {"rank_outside", "out_of_bounds", run_rank_outside<true>, run_rank_outside<false>},
+    {"cluster_no_barrier", "race", launched(clusters(16, 64, 4), cluster_sum<1>, 16, 10)},
+    {"cluster_lifetime", "race|out_of_bounds", launched(clusters(16, 64, 4), cluster_sum<2>, 16, 10)},
+    {"cluster_before_wait", "race", launched(clusters(16, 64, 4), cluster_sum<3>, 16, 10)},
+    {"cluster_sum", "", launched(clusters(16, 64, 4), cluster_sum<0>, 16, 10)},
+    twins("write_after_exit", "race|out_of_bounds", k_pair, write_after_exit<true>, write_after_exit<false>, 1, 7),
+    twins("rank_outside", "out_of_bounds", k_pair, rank_outside<true>, rank_outside<false>, 2, 3),
     {"cluster_marks", "race", run_cluster_marks<true>, run_cluster_marks<false>},
-    {"exit_before_cluster_barrier", "race", run_exit_before_cluster_barrier<true>,
-     run_exit_before_cluster_barrier<false>},
-    {"cluster_does_not_divide", "launch_limit", run_fill<6, 4>},
-    {"cluster_divides", "", run_fill<8, 4>},
-    {"cluster_too_large", "launch_limit", run_fill<32, 32>},
-    {"cluster_of_sixteen", "", run_fill<32, 16>},
-    {"grid_block_barrier", "race", run_grid_exchange<1>},
-    {"grid_skipped", "deadlock", run_grid_exchange<2>},
-    {"grid_exchange", "", run_grid_exchange<0>},
-    {"grid_not_cooperative", "launch_limit", run_grid_exchange<0, false>},
-    {"grid_too_large", "launch_limit", run_grid_exchange<0, true, 129>},
-    {"grid_full", "", run_grid_exchange<0, true, 128>},
-    {"cp_async_no_wait", "race", [](stream s) { return run_tiles(s, async_tile<1>, 0); }},
-    {"cp_async_wait_too_few", "race", [](stream s) { return run_tiles(s, async_tile<2>, 0); }},
-    {"cp_async_no_barrier", "race", [](stream s) { return run_tiles(s, async_tile<3>, 0); }},
-    {"cp_async", "", [](stream s) { return run_tiles(s, async_tile<0>, 0); }},
-    {"async_pipeline", "race", [](stream s) { return run_pipeline(s, async_pipeline<true>, 0, 64); },
-     [](stream s) { return run_pipeline(s, async_pipeline<false>, 0, 64); }},
-    {"overwritten_source", "race", run_overwritten_source<true>, run_overwritten_source<false>},
-    {"async_bounds", "out_of_bounds", run_async_bounds<true>, run_async_bounds<false>},
-    {"bulk_no_wait", "race", [](stream s) { return run_tiles(s, bulk_tile<1>, 256); }},
-    {"mbarrier_parity", "race", [](stream s) { return run_tiles(s, bulk_tile<2>, 256); }},
-    {"mbarrier_init_unordered", "race|uninitialized", [](stream s) { return run_tiles(s, bulk_tile<3>, 256); }},
-    {"mbarrier_bytes", "deadlock", [](stream s) { return run_tiles(s, bulk_tile<4>, 256); }},
-    {"mbarrier_uninitialised", "uninitialized", [](stream s) { return run_tiles(s, bulk_tile<5>, 256); }},
-    {"bulk_misaligned", "misaligned", [](stream s) { return run_tiles(s, bulk_tile<6>, 256); }},
-    {"bulk_outlives_block", "race", [](stream s) { return run_tiles(s, bulk_tile<7>, 256); }},
-    {"bulk_tile", "", [](stream s) { return run_tiles(s, bulk_tile<0>, 256); }},
-    {"prefetch_bytes", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<1>, 0); }},
-    {"prefetch_start", "misaligned", [](stream s) { return run_tiles(s, prefetched_tile<2>, 0); }},
-    {"prefetch", "", [](stream s) { return run_tiles(s, prefetched_tile<0>, 0); }},
-    {"bulk_pipeline", "race|divergence", [](stream s) { return run_pipeline(s, bulk_pipeline<true>, 512, 96); },
-     [](stream s) { return run_pipeline(s, bulk_pipeline<false>, 512, 96); }},
-    {"too_many_arrivals", "divergence|deadlock", [](stream s) { return run_tiles(s, too_many_arrivals<true>, 256); },
-     [](stream s) { return run_tiles(s, too_many_arrivals<false>, 256); }},
-    {"too_few_arrivals", "deadlock", run_too_few_arrivals<true>, run_too_few_arrivals<false>},
-    {"remote_store", "race", run_remote_store<1>, run_remote_store<0>},
-    {"remote_store_barrier", "out_of_bounds", run_remote_store<2>},
-    {"remote_exchange", "race|out_of_bounds", run_remote_exchange<true>, run_remote_exchange<false>},
-    {"remote_arrival", "", run_remote_arrival},
+    twins("exit_before_cluster_barrier", "race", clusters(2, 64, 2), exit_before_cluster_barrier<true>,
+          exit_before_cluster_barrier<false>, 1, 42, std::vector<int>(1)),
+    {"cluster_does_not_divide", "launch_limit", launched(clusters(6, 1, 4), fill, 6, 1)},
+    {"cluster_divides", "", launched(clusters(8, 1, 4), fill, 8, 1)},
+    {"cluster_too_large", "launch_limit", launched(clusters(32, 1, 32), fill, 32, 1)},
+    {"cluster_of_sixteen", "", launched(clusters(32, 1, 16), fill, 32, 1)},
+    {"grid_block_barrier", "race", exchanged(grid_of(6), grid_exchange<1>)},
+    {"grid_skipped", "deadlock", exchanged(grid_of(6), grid_exchange<2>)},
+    {"grid_exchange", "", exchanged(grid_of(6), grid_exchange<0>)},
+    {"grid_not_cooperative", "launch_limit", exchanged(grid_of(6, false), grid_exchange<0>)},
+    {"grid_too_large", "launch_limit", exchanged(grid_of(129), grid_exchange<0>)},
+    {"grid_full", "", exchanged(grid_of(128), grid_exchange<0>)},
+    {"cp_async_no_wait", "race", tile(async_tile<1>, 0)},
+    {"cp_async_wait_too_few", "race", tile(async_tile<2>, 0)},
+    {"cp_async_no_barrier", "race", tile(async_tile<3>, 0)},
+    {"cp_async", "", tile(async_tile<0>, 0)},
+    {"async_pipeline", "race", tiles(async_pipeline<true>, 64, 0), tiles(async_pipeline<false>, 64, 0)},
+    twins("overwritten_source", "race", {1, 64}, overwritten_source<true>, overwritten_source<false>, 64, 2,
+          std::vector<float>(64, 2.0f)),
+    twins("async_bounds", "out_of_bounds", {1, 64}, async_bounds<true>, async_bounds<false>, 64, 0,
+          std::vector<float>(64)),
+    {"bulk_no_wait", "race", tile(bulk_tile<1>, 256)},
+    {"mbarrier_parity", "race", tile(bulk_tile<2>, 256)},
+    {"mbarrier_init_unordered", "race|uninitialized", tile(bulk_tile<3>, 256)},
+    {"mbarrier_bytes", "deadlock", tile(bulk_tile<4>, 256)},
+    {"mbarrier_uninitialised", "uninitialized", tile(bulk_tile<5>, 256)},
+    {"bulk_misaligned", "misaligned", tile(bulk_tile<6>, 256)},
+    {"bulk_outlives_block", "race", tile(bulk_tile<7>, 256)},
+    {"bulk_tile", "", tile(bulk_tile<0>, 256)},
+    {"prefetch_bytes", "misaligned", tile(prefetched_tile<1>, 0)},
+    {"prefetch_start", "misaligned", tile(prefetched_tile<2>, 0)},
+    {"prefetch", "", tile(prefetched_tile<0>, 0)},
+    {"bulk_pipeline", "race|divergence", tiles(bulk_pipeline<true>, 96, 512), tiles(bulk_pipeline<false>, 96, 512)},
+    {"too_many_arrivals", "divergence|deadlock", tile(too_many_arrivals<true>, 256),
+     tile(too_many_arrivals<false>, 256)},
+    twins("too_few_arrivals", "deadlock", {1, 32}, too_few_arrivals<true>, too_few_arrivals<false>, 32, 1),
+    twins("remote_store", "race", k_pair, remote_store<1>, remote_store<0>, 32, identity),
+    {"remote_store_barrier", "out_of_bounds", launched(k_pair, remote_store<2>, 32, identity)},
+    twins("remote_exchange", "race|out_of_bounds", k_pair, remote_exchange<true>, remote_exchange<false>, 64,
+          [](int i) { return i % 32; }),
+    {"remote_arrival", "", launched(clusters(4, 32, 4), remote_arrival, 1, 30)},
     {"overlap_no_wait", "race", run_overlap<1>},
     {"overlap_one_waits", "race", run_overlap<2>},
     {"overlap_overwrites", "race", run_overlap<3>},

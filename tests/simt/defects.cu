@@ -52,7 +52,7 @@ __global__ void dynamic_bounds(int* out) {
 }
 
 template <bool Bug>
-__global__ void global_bounds(int* out, int n) {
+__global__ void global_bounds(int n, int* out) {
   const int i = thread_in_grid();
   if (Bug ? i <= n : i < n) out[i] = i;  // @global_bounds
 }
@@ -65,7 +65,7 @@ __global__ void below_buffer(const int* in, int* out) {
 
 // Rows and columns swapped: right on squares only.
 template <bool Bug>
-__global__ void swapped_index(const float* in, float* out, int rows, int cols) {
+__global__ void swapped_index(const float* in, int rows, int cols, float* out) {
   const int i = thread_in_block();
   if (i >= rows * cols) return;
   const int r = i / cols, c = i % cols;
@@ -78,7 +78,7 @@ __global__ void add_one(int* values, int n) {
 }
 
 template <bool Bug>
-__global__ void atomic_bounds(int* bins, int n) {
+__global__ void atomic_bounds(int n, int* bins) {
   const int t = thread_in_block();
   atomicAdd(&bins[t % (Bug ? n + 1 : n)], 1);  // @atomic_bounds
 }
@@ -193,9 +193,7 @@ __global__ void big_static(int* out) {
 
 #include <vector>
 
-#include "tests/simt/device_array.hpp"
-#include "tests/simt/ints.hpp"
-#include "tests/simt/trial.hpp"
+#include "tests/simt/launched.hpp"
 
 namespace warpcheck::self {
 namespace {
@@ -206,29 +204,6 @@ bool run_workspace(stream s) {
   device_array<float> out(64);
   simt::launch({dim3(1), dim3(64), 0, s}, read_workspace<Bug>, workspace.data(), out.data());
   return out[63] == 63.0f;
-}
-
-template <bool Bug>
-bool run_global_bounds(stream s) {
-  device_array<int> out(100);
-  simt::launch({dim3(2), dim3(64), 0, s}, global_bounds<Bug>, out.data(), 100);
-  return out[99] == 99;
-}
-
-template <bool Bug>
-bool run_below_buffer(stream s) {
-  device_array<int> in(64), out(64);
-  for (size_t i = 0; i < 64; ++i) in[i] = static_cast<int>(i);
-  simt::launch({dim3(1), dim3(64), 0, s}, below_buffer<Bug>, in.data(), out.data());
-  return out[63] == 62 && out[0] == 0;
-}
-
-template <bool Bug>
-bool run_swapped_index(stream s) {
-  device_array<float> in(3 * 20), out(3 * 20);
-  for (size_t i = 0; i < 60; ++i) in[i] = static_cast<float>(i);
-  simt::launch({dim3(1), dim3(64), 0, s}, swapped_index<Bug>, in.data(), out.data(), 3, 20);
-  return out[41] == 41.0f;
 }
 
 template <bool Bug>
@@ -246,29 +221,6 @@ bool run_freed(stream s) {
 }
 
 template <bool Bug>
-bool run_atomic_bounds(stream s) {
-  device_array<int> bins(7);
-  simt::launch({dim3(1), dim3(64), 0, s}, atomic_bounds<Bug>, bins.data(), 7);
-  return bins[0] == 10;
-}
-
-template <bool Bug>
-bool run_vector_load(stream s) {
-  device_array<float> in(64 * 4 + 4), out(64);
-  for (size_t i = 0; i < in.size(); ++i) in[i] = 1.0f;
-  simt::launch({dim3(1), dim3(64), 0, s}, vector_load<Bug>, in.data(), out.data());
-  return out[63] == 4.0f;
-}
-
-template <bool Bug>
-bool run_scalar_load(stream s) {
-  device_array<unsigned char> in(300);
-  device_array<int> out(64);
-  simt::launch({dim3(1), dim3(64), 0, s}, scalar_load<Bug>, in.data(), out.data());
-  return out[0] == 0;
-}
-
-template <bool Bug>
 bool run_volatile_workspace(stream s) {
   const simt::buffer<int> words(32, s);
   device_array<int> out(32);
@@ -276,53 +228,44 @@ bool run_volatile_workspace(stream s) {
   return out[31] == 3;
 }
 
-template <bool Bug>
-bool run_null_buffer(stream s) {
-  device_array<int> out(32);
-  simt::launch({dim3(1), dim3(32), 0, s}, null_buffer<Bug>, static_cast<const int*>(nullptr), out.data());
-  return out[31] == 1;
-}
-
 }  // namespace
 
 std::vector<trial> defect_trials() {
   return {
-      {"half_written", "uninitialized", [](stream s) { return ints(s, half_written<true>, 1, 64, 64, identity); },
-       [](stream s) { return ints(s, half_written<false>, 1, 64, 64, identity); }},
+      twins("half_written", "uninitialized", {1, 64}, half_written<true>, half_written<false>, 64, identity),
       {"unwritten_workspace", "uninitialized", run_workspace<true>, run_workspace<false>},
       {"volatile_workspace", "uninitialized", run_volatile_workspace<true>, run_volatile_workspace<false>},
-      {"static_shared_bounds", "out_of_bounds",
-       [](stream s) { return ints(s, static_bounds<true>, 1, 64, 64, identity); },
-       [](stream s) { return ints(s, static_bounds<false>, 1, 64, 64, [](int i) { return 63 - i; }); }},
-      {"dynamic_shared_bounds", "out_of_bounds",
-       [](stream s) { return ints(s, dynamic_bounds<true>, 1, 64, 64, identity, 256); },
-       [](stream s) { return ints(s, dynamic_bounds<false>, 1, 64, 64, identity, 256); }},
-      {"global_bounds", "out_of_bounds", run_global_bounds<true>, run_global_bounds<false>},
-      {"below_buffer", "out_of_bounds", run_below_buffer<true>, run_below_buffer<false>},
-      {"swapped_index", "out_of_bounds", run_swapped_index<true>, run_swapped_index<false>},
+      twins("static_shared_bounds", "out_of_bounds", {1, 64}, static_bounds<true>, static_bounds<false>, 64,
+            [](int i) { return 63 - i; }),
+      twins("dynamic_shared_bounds", "out_of_bounds", {1, 64, 256}, dynamic_bounds<true>, dynamic_bounds<false>, 64,
+            identity),
+      twins("global_bounds", "out_of_bounds", {2, 64}, global_bounds<true>, global_bounds<false>, 100, identity, 100),
+      twins(
+          "below_buffer", "out_of_bounds", {1, 64}, below_buffer<true>, below_buffer<false>, 64,
+          [](int i) { return i > 0 ? i - 1 : 0; }, made<int>(64, identity)),
+      twins("swapped_index", "out_of_bounds", {1, 64}, swapped_index<true>, swapped_index<false>, 60, identity,
+            made<float>(60, identity), 3, 20),
       {"freed_buffer", "out_of_bounds", run_freed<true>, run_freed<false>},
-      {"atomic_bounds", "out_of_bounds", run_atomic_bounds<true>, run_atomic_bounds<false>},
-      {"null_buffer", "out_of_bounds", run_null_buffer<true>, run_null_buffer<false>},
-      {"misaligned_vector", "misaligned", run_vector_load<true>, run_vector_load<false>},
-      {"misaligned_scalar", "misaligned", run_scalar_load<true>, run_scalar_load<false>},
-      {"diverged_barrier", "divergence", [](stream s) { return ints(s, two_barriers<true>, 1, 64, 64, one); },
-       [](stream s) { return ints(s, two_barriers<false>, 1, 64, 64, one); }},
-      {"crossed_barriers", "deadlock", [](stream s) { return ints(s, crossed_barriers<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, crossed_barriers<false>, 1, 32, 32, one); }},
-      {"caller_outside_mask", "divergence", [](stream s) { return ints(s, caller_outside_mask<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, caller_outside_mask<false>, 1, 32, 32, [](int) { return 16; }); }},
-      {"source_outside_mask", "divergence", [](stream s) { return ints(s, source_outside_mask<true>, 1, 32, 32, one); },
-       [](stream s) {
-         return ints(s, source_outside_mask<false>, 1, 32, 32, [](int i) { return i < 8 ? i + 8 : i; });
-       }},
-      {"exited_lane", "divergence", [](stream s) { return ints(s, exited_lane<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, exited_lane<false>, 1, 32, 32, [](int) { return 31; }); }},
-      {"mixed_operations", "divergence", [](stream s) { return ints(s, mixed_operations<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, mixed_operations<false>, 1, 32, 32, [](int i) { return i ^ 2; }); }},
-      {"pairs_in_turn", "divergence", [](stream s) { return ints(s, pairs_in_turn<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, pairs_in_turn<false>, 1, 32, 32, [](int i) { return i * (i + 1) / 2; }); }},
-      {"static_shared_limit", "launch_limit", [](stream s) { return ints(s, big_static<true>, 1, 32, 32, identity); },
-       [](stream s) { return ints(s, big_static<false>, 1, 32, 32, identity); }},
+      twins(
+          "atomic_bounds", "out_of_bounds", {1, 64}, atomic_bounds<true>, atomic_bounds<false>, 7,
+          [](int i) { return i == 0 ? 10 : 9; }, 7),
+      twins("null_buffer", "out_of_bounds", {1, 32}, null_buffer<true>, null_buffer<false>, 32, 1, nullptr),
+      twins("misaligned_vector", "misaligned", {1, 64}, vector_load<true>, vector_load<false>, 64, 4,
+            std::vector<float>(260, 1.0f)),
+      twins("misaligned_scalar", "misaligned", {1, 64}, scalar_load<true>, scalar_load<false>, 64, 0,
+            std::vector<unsigned char>(300)),
+      twins("diverged_barrier", "divergence", {1, 64}, two_barriers<true>, two_barriers<false>, 64, 1),
+      twins("crossed_barriers", "deadlock", {1, 32}, crossed_barriers<true>, crossed_barriers<false>, 32, 1),
+      twins("caller_outside_mask", "divergence", {1, 32}, caller_outside_mask<true>, caller_outside_mask<false>, 32,
+            16),
+      twins("source_outside_mask", "divergence", {1, 32}, source_outside_mask<true>, source_outside_mask<false>, 32,
+            [](int i) { return i < 8 ? i + 8 : i; }),
+      twins("exited_lane", "divergence", {1, 32}, exited_lane<true>, exited_lane<false>, 32, 31),
+      twins("mixed_operations", "divergence", {1, 32}, mixed_operations<true>, mixed_operations<false>, 32,
+            [](int i) { return i ^ 2; }),
+      twins("pairs_in_turn", "divergence", {1, 32}, pairs_in_turn<true>, pairs_in_turn<false>, 32,
+            [](int i) { return i * (i + 1) / 2; }),
+      twins("static_shared_limit", "launch_limit", {1, 32}, big_static<true>, big_static<false>, 32, identity),
   };
 }
 

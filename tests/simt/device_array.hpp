@@ -20,6 +20,7 @@ class device_array {
   device_array(const device_array&) = delete;
   device_array& operator=(const device_array&) = delete;
   T* data() { return data_; }
+  operator T*() { return data_; }
   size_t size() const { return size_; }
   T& operator[](size_t i) { return data_[i]; }
 

@@ -87,11 +87,11 @@ __global__ void volatile_flag(int* data, volatile int* flag, int* out) {
 
 // Whoever counted last knows all counts before, and may set the counter back. Bug: whoever counted first.
 template <bool Bug>
-__global__ void counter_set_back(int* count, int* out) {
+__global__ void counter_set_back(int* count) {
   if (threadIdx.x != 0) return;
   const int before = atomicAdd(count, 1);                                   // @counter_set_back
   if (before == (Bug ? 0 : static_cast<int>(gridDim.x) - 1)) count[0] = 0;  // @counter_set_back
-  out[blockIdx.x] = 1;
+  count[1 + blockIdx.x] = 1;
 }
 
 // Reads do not race, be they atomic or not. Bug: one adds nothing instead, which is a write.
@@ -167,7 +167,7 @@ __global__ void narrow_atomic(int* count) {
 
 // Double buffering that writes the buffer which is still being read.
 template <bool Bug>
-__global__ void double_buffer(const int* in, int* out, int tiles) {
+__global__ void double_buffer(const int* in, int tiles, int* out) {
   SIMT_SHARED(tile, int[2][64]);
   const int t = thread_in_block();
   tile[0][t] = in[t];
@@ -275,9 +275,9 @@ __global__ void read_neighbour(const int* values, int* out) {
 }
 
 template <bool Bug>
-__global__ void plain_read_of_counter(int* count, int* out) {
-  atomicAdd(count, 1);                                                               // @plain_read_of_counter
-  if (threadIdx.x == 0) out[blockIdx.x] = (Bug ? *count : atomicAdd(count, 0)) > 0;  // @plain_read_of_counter
+__global__ void plain_read_of_counter(int* count) {
+  atomicAdd(count, 1);                                                                     // @plain_read_of_counter
+  if (threadIdx.x == 0) count[1 + blockIdx.x] = (Bug ? *count : atomicAdd(count, 0)) > 0;  // @plain_read_of_counter
 }
 
 // Neighbours store pairs that overlap.
@@ -298,54 +298,11 @@ __global__ void overlapping_pairs(int* out) {
 
 #include <vector>
 
-#include "tests/simt/device_array.hpp"
-#include "tests/simt/ints.hpp"
-#include "tests/simt/trial.hpp"
+#include "tests/simt/launched.hpp"
 
 namespace warpcheck::self {
 namespace {
 
-// A block hands 42 to another by a flag.
-template <class Flag>
-bool hands_over(stream s, void (*kernel)(int* data, Flag* flag, int* out)) {
-  device_array<int> data(1), flag(1), out(2);
-  simt::launch({dim3(2), dim3(32), 0, s}, kernel, data.data(), flag.data(), out.data());
-  return out[0] == 42;
-}
-
-template <bool Bug>
-bool run_double_buffer(stream s) {
-  device_array<int> in(64 * 5), out(64);
-  for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i);
-  simt::launch({dim3(1), dim3(64), 0, s}, double_buffer<Bug>, in.data(), out.data(), 5);
-  for (int t = 0; t < 64; ++t)
-    if (out[static_cast<size_t>(t)] != 640 + 5 * (63 - t)) return false;
-  return true;
-}
-
-template <bool Bug>
-bool run_stencil(stream s) {
-  device_array<float> in(64), out(64);
-  for (size_t i = 0; i < 64; ++i) in[i] = static_cast<float>(i);
-  simt::launch({dim3(1), dim3(64), 0, s}, stencil<Bug>, in.data(), out.data());
-  return out[10] == 30.0f && out[63] == 125.0f;
-}
-
-template <bool Bug>
-bool run_transpose(stream s) {
-  device_array<float> in(64), out(64);
-  for (size_t i = 0; i < 64; ++i) in[i] = static_cast<float>(i);
-  simt::launch({dim3(1), dim3(8, 8), 0, s}, transpose<Bug>, in.data(), out.data());
-  for (size_t i = 0; i < 64; ++i)
-    if (out[i] != static_cast<float>(i % 8 * 8 + i / 8)) return false;
-  return true;
-}
-
-bool run_neighbour_in_one_launch(stream s) {
-  device_array<int> values(4), out(4);
-  simt::launch({dim3(4), dim3(32), 0, s}, read_neighbour_block, values.data(), out.data());
-  return true;
-}
 bool run_neighbour_in_two_launches(stream s) {
   device_array<int> values(4), out(4);
   simt::launch({dim3(4), dim3(32), 0, s}, write_own, values.data());
@@ -353,88 +310,58 @@ bool run_neighbour_in_two_launches(stream s) {
   return out[0] == 1 && out[3] == 0;
 }
 
-template <bool Bug>
-bool run_plain_read(stream s) {
-  device_array<int> count(1), out(2);
-  simt::launch({dim3(2), dim3(32), 0, s}, plain_read_of_counter<Bug>, count.data(), out.data());
-  return count[0] == 64 && out[0] == 1;
-}
-
-template <int Flaw, bool Warp = false>
-bool run_last_block_rows(stream s) {
-  constexpr unsigned k_threads = Warp ? 32 : 64;
-  device_array<int> partial(4 * k_threads), released(4 * k_threads), finished(1), out(k_threads);
-  simt::launch({dim3(4), dim3(k_threads), 0, s}, last_block_rows<Flaw, Warp>, partial.data(), released.data(),
-               finished.data(), out.data());
-  for (size_t t = 0; t < k_threads; ++t)
-    if (out[t] != 4) return false;
-  return true;
-}
-
-template <bool Bug>
-bool run_counter_set_back(stream s) {
-  device_array<int> count(1), out(4);
-  simt::launch({dim3(4), dim3(32), 0, s}, counter_set_back<Bug>, count.data(), out.data());
-  return count[0] == 0;
-}
-
-template <bool Bug>
-bool run_two_ways_to_read(stream s) {
-  device_array<int> data(1), out(6);
-  simt::launch({dim3(6), dim3(32), 0, s}, two_ways_to_read<Bug>, data.data(), out.data());
-  return out[5] == 0;
-}
-
-template <bool Bug>
-bool run_long_at_work(stream s) {
-  constexpr int k_work = 50000;
-  device_array<int> data(k_work), flags(2), out(64);
-  simt::launch({dim3(2), dim3(32), 0, s}, long_at_work<Bug>, data.data(), k_work, flags.data(), out.data());
-  for (size_t t = 1; t < 64; ++t)
-    if (out[t] != k_work - 1) return false;
-  return true;
-}
-
 }  // namespace
 
 std::vector<trial> order_trials() {
+  // A block hands 42 to another by a flag.
+  const auto hand_over = [](const char* name, auto* bug, auto* correct) {
+    return twins(
+        name, "race", {2, 32}, bug, correct, 2, [](int i) { return i == 0 ? 42 : 0; }, std::vector<int>(1),
+        std::vector<int>(1));
+  };
+  const auto rows = [](unsigned threads, auto* kernel) {
+    const std::vector<int> each(4 * threads);
+    return launched({4, threads}, kernel, static_cast<int>(threads), 4, each, each, std::vector<int>(1));
+  };
+  constexpr int k_work = 50000;
   return {
-      {"handoff_then_exit", "race", [](stream s) { return ints(s, handoff_then_exit<true>, 1, 32, 1, one); },
-       [](stream s) { return ints(s, handoff_then_exit<false>, 1, 32, 1, [](int) { return 7; }); }},
-      {"unfenced_writers", "race", run_last_block_rows<1>},
-      {"unfenced_readers", "race", run_last_block_rows<2>},
-      {"other_releases", "race", run_last_block_rows<3>},
-      {"unfenced_lanes", "race", run_last_block_rows<1, true>},
-      {"last_block_rows_ok", "", run_last_block_rows<0>},
-      {"last_block_lanes_ok", "", run_last_block_rows<0, true>},
-      {"flag_only_read", "race", [](stream s) { return hands_over(s, flag_only_read<true>); },
-       [](stream s) { return hands_over(s, flag_only_read<false>); }},
-      {"volatile_flag", "race", [](stream s) { return hands_over(s, volatile_flag<true>); },
-       [](stream s) { return hands_over(s, volatile_flag<false>); }},
-      {"counter_set_back", "race", run_counter_set_back<true>, run_counter_set_back<false>},
-      {"two_ways_to_read", "race", run_two_ways_to_read<true>, run_two_ways_to_read<false>},
-      {"long_at_work", "livelock", run_long_at_work<true>, run_long_at_work<false>},
-      {"narrow_fence", "race", [](stream s) { return hands_over(s, narrow_fence<true>); },
-       [](stream s) { return hands_over(s, narrow_fence<false>); }},
-      {"narrow_fence_in_block_ok", "",
-       [](stream s) { return ints(s, narrow_fence_in_block, 1, 64, 1, [](int) { return 42; }); }},
-      {"narrow_atomic", "race", [](stream s) { return ints(s, narrow_atomic<true>, 4, 32, 1, one); },
-       [](stream s) { return ints(s, narrow_atomic<false>, 4, 32, 1, [](int) { return 4; }); }},
-      {"double_buffer", "race", run_double_buffer<true>, run_double_buffer<false>},
-      {"stencil_halo", "race", run_stencil<true>, run_stencil<false>},
-      {"transpose_tile", "race", run_transpose<true>, run_transpose<false>},
-      {"own_warp_only", "race", [](stream s) { return ints(s, own_warp_only<true>, 1, 64, 1, one); },
-       [](stream s) { return ints(s, own_warp_only<false>, 1, 64, 1, [](int) { return 7; }); }},
-      {"second_reader", "race", [](stream s) { return ints(s, second_reader<true>, 1, 64, 1, one); },
-       [](stream s) { return ints(s, second_reader<false>, 1, 64, 1, [](int) { return 7; }); }},
-      {"warp_handoff", "race", [](stream s) { return ints(s, warp_handoff<true>, 1, 64, 1, one); },
-       [](stream s) { return ints(s, warp_handoff<false>, 1, 64, 1, [](int) { return 9; }); }},
-      {"barrier_after_exit", "race", [](stream s) { return ints(s, barrier_after_exit<true>, 1, 64, 1, one); },
-       [](stream s) { return ints(s, barrier_after_exit<false>, 1, 64, 1, [](int) { return 5; }); }},
-      {"neighbour_block", "race", run_neighbour_in_one_launch, run_neighbour_in_two_launches},
-      {"plain_read_of_counter", "race", run_plain_read<true>, run_plain_read<false>},
-      {"overlapping_pairs", "race", [](stream s) { return ints(s, overlapping_pairs<true>, 1, 32, 32, one); },
-       [](stream s) { return ints(s, overlapping_pairs<false>, 1, 32, 32, identity); }},
+      twins("handoff_then_exit", "race", {1, 32}, handoff_then_exit<true>, handoff_then_exit<false>, 1, 7),
+      {"unfenced_writers", "race", rows(64, last_block_rows<1, false>)},
+      {"unfenced_readers", "race", rows(64, last_block_rows<2, false>)},
+      {"other_releases", "race", rows(64, last_block_rows<3, false>)},
+      {"unfenced_lanes", "race", rows(32, last_block_rows<1, true>)},
+      {"last_block_rows_ok", "", rows(64, last_block_rows<0, false>)},
+      {"last_block_lanes_ok", "", rows(32, last_block_rows<0, true>)},
+      hand_over("flag_only_read", flag_only_read<true>, flag_only_read<false>),
+      hand_over("volatile_flag", volatile_flag<true>, volatile_flag<false>),
+      twins("counter_set_back", "race", {4, 32}, counter_set_back<true>, counter_set_back<false>, 5,
+            [](int i) { return i == 0 ? 0 : 1; }),
+      twins("two_ways_to_read", "race", {6, 32}, two_ways_to_read<true>, two_ways_to_read<false>, 6, 0,
+            std::vector<int>(1)),
+      twins(
+          "long_at_work", "livelock", {2, 32}, long_at_work<true>, long_at_work<false>, 64,
+          [](int i) { return i == 0 ? 0 : k_work - 1; }, std::vector<int>(k_work), k_work, std::vector<int>(2)),
+      hand_over("narrow_fence", narrow_fence<true>, narrow_fence<false>),
+      {"narrow_fence_in_block_ok", "", launched({1, 64}, narrow_fence_in_block, 1, 42)},
+      twins("narrow_atomic", "race", {4, 32}, narrow_atomic<true>, narrow_atomic<false>, 1, 4),
+      twins(
+          "double_buffer", "race", {1, 64}, double_buffer<true>, double_buffer<false>, 64,
+          [](int i) { return 640 + 5 * (63 - i); }, made<int>(320, identity), 5),
+      twins(
+          "stencil_halo", "race", {1, 64}, stencil<true>, stencil<false>, 64,
+          [](int i) { return 3 * i + (i == 0) - 64 * (i == 63); }, made<float>(64, identity)),
+      twins(
+          "transpose_tile", "race", {1, {8, 8}}, transpose<true>, transpose<false>, 64,
+          [](int i) { return i % 8 * 8 + i / 8; }, made<float>(64, identity)),
+      twins("own_warp_only", "race", {1, 64}, own_warp_only<true>, own_warp_only<false>, 1, 7),
+      twins("second_reader", "race", {1, 64}, second_reader<true>, second_reader<false>, 1, 7),
+      twins("warp_handoff", "race", {1, 64}, warp_handoff<true>, warp_handoff<false>, 1, 9),
+      twins("barrier_after_exit", "race", {1, 64}, barrier_after_exit<true>, barrier_after_exit<false>, 1, 5),
+      {"neighbour_block", "race", launched({4, 32}, read_neighbour_block, 4, 0, std::vector<int>(4)),
+       run_neighbour_in_two_launches},
+      twins("plain_read_of_counter", "race", {2, 32}, plain_read_of_counter<true>, plain_read_of_counter<false>, 3,
+            [](int i) { return i == 0 ? 64 : 1; }),
+      twins("overlapping_pairs", "race", {1, 32}, overlapping_pairs<true>, overlapping_pairs<false>, 32, identity),
   };
 }
 

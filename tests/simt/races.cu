@@ -59,7 +59,7 @@ __global__ void volatile_warp(int* out) {
 }
 
 // Tile loop without the barrier at the end of an iteration.
-__global__ void tile_loop(const int* in, int* out, int tiles) {
+__global__ void tile_loop(const int* in, int tiles, int* out) {
   SIMT_SHARED(tile, int[64]);
   const int t = static_cast<int>(threadIdx.x), n = static_cast<int>(blockDim.x);
   int sum = 0;
@@ -158,7 +158,7 @@ __global__ void shuffle_fence(int* out) {
 
 // The last block to finish adds the others' partial sums, with or without the fences that make them visible.
 template <bool Fences>
-__global__ void last_block_sum(const float* in, float* partial, int* finished, float* out, int n) {
+__global__ void last_block_sum(const float* in, int n, float* partial, int* finished, float* out) {
   SIMT_SHARED(is_last, int);
   if (threadIdx.x == 0) {
     float sum = 0;
@@ -214,7 +214,7 @@ __global__ void spin_lock(int* lock, int* value) {
 // ---- correct kernels
 
 template <class T>
-__global__ void block_scan(const T* in, T* out, int n) {
+__global__ void block_scan(const T* in, int n, T* out) {
   SIMT_DYN_SHARED(T, warp_total);
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), lane = threadIdx.x & 31,
             warp = threadIdx.x >> 5;
@@ -268,7 +268,7 @@ __global__ void half_warps(int* out) {
 }
 
 // Each block waits for its predecessor's sum: blocks must run side by side, or in order.
-__global__ void chained_scan(const int* in, int* out, int* ready, int* total) {
+__global__ void chained_scan(const int* in, int* ready, int* total, int* out) {
   SIMT_SHARED(carry, int);
   SIMT_SHARED(warp_total, int[32]);
   const int b = static_cast<int>(blockIdx.x), t = static_cast<int>(threadIdx.x), lane = t & 31;
@@ -313,53 +313,10 @@ __global__ void two_byte_neighbours(const simt::f16* in, simt::f16* out) {
 
 #include <vector>
 
-#include "tests/simt/device_array.hpp"
-#include "tests/simt/ints.hpp"
-#include "tests/simt/trial.hpp"
+#include "tests/simt/launched.hpp"
 
 namespace warpcheck::self {
 namespace {
-
-template <bool Fences>
-bool run_last_block_sum(simt::emulation* stream) {
-  device_array<float> in(512), partial(4), out(1);
-  device_array<int> finished(1);
-  float expected = 0;
-  for (size_t i = 0; i < 512; ++i) expected += in[i] = static_cast<float>(i % 3);
-  simt::launch({dim3(4), dim3(64), 0, stream}, last_block_sum<Fences>, in.data(), partial.data(), finished.data(),
-               out.data(), 512);
-  return out[0] == expected;
-}
-
-template <bool Barrier>
-bool run_histogram(simt::emulation* stream) {
-  device_array<unsigned char> in(4096);
-  device_array<int> bins(16);
-  for (size_t i = 0; i < 4096; ++i) in[i] = static_cast<unsigned char>(i * 7);
-  simt::launch({dim3(4), dim3(128), 0, stream}, block_histogram<Barrier>, in.data(), 4096, bins.data());
-  for (size_t b = 0; b < 16; ++b)
-    if (bins[b] != 256) return false;
-  return true;
-}
-
-template <bool Fences>
-bool run_spin_lock(simt::emulation* stream) {
-  device_array<int> lock(1), value(1);
-  simt::launch({dim3(8), dim3(32), 0, stream}, spin_lock<Fences>, lock.data(), value.data());
-  return value[0] == 8;
-}
-
-bool run_tile_loop(simt::emulation* stream) {
-  device_array<int> in(256), out(64);
-  for (size_t i = 0; i < 256; ++i) in[i] = static_cast<int>(i);
-  simt::launch({dim3(1), dim3(64), 0, stream}, tile_loop, in.data(), out.data(), 4);
-  for (int t = 0; t < 64; ++t) {
-    int expected = 0;
-    for (int k = 0; k < 4; ++k) expected += k * 64 + (t + 1) % 64 + k * 64 + (t + 33) % 64;
-    if (out[static_cast<size_t>(t)] != expected) return false;
-  }
-  return true;
-}
 
 bool run_softmax(simt::emulation* stream) {
   device_array<float> in(1200), out(1200);
@@ -374,16 +331,6 @@ bool run_softmax(simt::emulation* stream) {
       if (!(std::fabs(static_cast<double>(out[row * 300 + c]) - expected) <= 0x1p-19 * expected)) return false;
     }
   }
-  return true;
-}
-
-bool run_scan(simt::emulation* stream) {
-  device_array<int> in(200), out(200);
-  for (size_t i = 0; i < 200; ++i) in[i] = static_cast<int>(i % 5) + 1;
-  simt::launch({dim3(1), dim3(256), 8 * sizeof(int), stream}, block_scan<int>, in.data(), out.data(), 200);
-  int sum = 0;
-  for (size_t i = 0; i < 200; ++i)
-    if (out[i] != (sum += in[i])) return false;
   return true;
 }
 
@@ -404,16 +351,6 @@ bool run_matmul(simt::emulation* stream) {
   return true;
 }
 
-bool run_chained_scan(simt::emulation* stream) {
-  device_array<int> in(512), out(512), ready(8), total(8);
-  for (size_t i = 0; i < 512; ++i) in[i] = static_cast<int>(i % 3);
-  simt::launch({dim3(8), dim3(64), 0, stream}, chained_scan, in.data(), out.data(), ready.data(), total.data());
-  int sum = 0;
-  for (size_t i = 0; i < 512; ++i)
-    if (out[i] != (sum += in[i])) return false;
-  return true;
-}
-
 bool run_two_byte_neighbours(simt::emulation* stream) {
   device_array<simt::f16> in(64), out(64);
   for (size_t i = 0; i < 64; ++i) in[i] = simt::from_float<simt::f16>(static_cast<float>(i));
@@ -426,46 +363,53 @@ bool run_two_byte_neighbours(simt::emulation* stream) {
 }  // namespace
 
 std::vector<trial> race_trials() {
-  using stream = simt::emulation*;
+  const auto sum_of_blocks = [](auto* kernel) {
+    return launched({4, 64}, kernel, 1, 511, made<float>(512, [](int i) { return i % 3; }), 512, std::vector<float>(4),
+                    std::vector<int>(1));
+  };
+  const auto counts = [](auto* kernel) {
+    return launched({4, 128}, kernel, 16, 256, made<unsigned char>(4096, [](int i) { return i * 7; }), 4096);
+  };
+  const auto locked = [](auto* kernel) { return launched({8, 32}, kernel, 1, 8, std::vector<int>(1)); };
+  const auto next_of_64 = [](auto* kernel) {
+    return launched({1, 64}, kernel, 64, [](int i) { return (i + 1) % 64; });
+  };
+  const auto sum_of_4_tiles = [](int i) { return 128 * (0 + 1 + 2 + 3) + 4 * ((i + 1) % 64 + (i + 33) % 64); };
   return {
-      {"overwrite_first", "race",
-       [](stream s) { return ints(s, overwrite_first, 1, 128, 128, [](int i) { return 101 + i; }); }},
-      {"overwrite_last", "race",
-       [](stream s) { return ints(s, overwrite_last, 1, 128, 128, [](int i) { return 227 + i; }); }},
-      {"scan_one_barrier", "race",
-       [](stream s) { return ints(s, scan_one_barrier, 1, 128, 128, [](int i) { return i + 1; }); }},
-      {"volatile_warp", "race", [](stream s) { return ints(s, volatile_warp, 1, 32, 1, [](int) { return 32; }); }},
-      {"tile_loop", "race", run_tile_loop},
-      {"struct_argument", "race",
-       [](stream s) { return ints(s, struct_argument<false>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
-      {"struct_result", "race",
-       [](stream s) { return ints(s, struct_result<false>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
-      {"plain_histogram", "race", [](stream s) { return ints(s, plain_histogram, 1, 64, 8, [](int) { return 8; }); }},
-      {"transient", "race", [](stream s) { return ints(s, transient, 1, 96, 1, [](int) { return 7; }); }},
-      {"block_counter", "race", [](stream s) { return ints(s, block_counter, 4, 32, 1, [](int) { return 4; }); }},
-      {"shuffle_fence", "race",
-       [](stream s) { return ints(s, shuffle_fence, 1, 32, 32, [](int i) { return 31 - i; }); }},
-      {"last_block_no_fences", "race", run_last_block_sum<false>},
-      {"histogram_no_barrier", "race", run_histogram<false>},
-      {"half_warp_across", "race",
-       [](stream s) { return ints(s, half_warp_across, 1, 32, 32, [](int i) { return i ^ 16; }); }},
-      {"lock_no_fences", "race", run_spin_lock<false>},
+      {"overwrite_first", "race", launched({1, 128}, overwrite_first, 128, [](int i) { return 101 + i; })},
+      {"overwrite_last", "race", launched({1, 128}, overwrite_last, 128, [](int i) { return 227 + i; })},
+      {"scan_one_barrier", "race", launched({1, 128}, scan_one_barrier, 128, [](int i) { return i + 1; })},
+      {"volatile_warp", "race", launched({1, 32}, volatile_warp, 1, 32)},
+      {"tile_loop", "race", launched({1, 64}, tile_loop, 64, sum_of_4_tiles, made<int>(256, identity), 4)},
+      {"struct_argument", "race", next_of_64(struct_argument<false>)},
+      {"struct_result", "race", next_of_64(struct_result<false>)},
+      {"plain_histogram", "race", launched({1, 64}, plain_histogram, 8, 8)},
+      {"transient", "race", launched({1, 96}, transient, 1, 7)},
+      {"block_counter", "race", launched({4, 32}, block_counter, 1, 4)},
+      {"shuffle_fence", "race", launched({1, 32}, shuffle_fence, 32, [](int i) { return 31 - i; })},
+      {"last_block_no_fences", "race", sum_of_blocks(last_block_sum<false>)},
+      {"histogram_no_barrier", "race", counts(block_histogram<false>)},
+      {"half_warp_across", "race", launched({1, 32}, half_warp_across, 32, [](int i) { return i ^ 16; })},
+      {"lock_no_fences", "race", locked(spin_lock<false>)},
       {"softmax", "", run_softmax},
-      {"scan", "", run_scan},
+      {"scan", "",
+       launched(
+           {1, 256, 8 * sizeof(int)}, block_scan<int>, 200,
+           [](int i) { return i / 5 * 15 + (i % 5 + 1) * (i % 5 + 2) / 2; },
+           made<int>(200, [](int i) { return i % 5 + 1; }), 200)},
       {"tiled_matmul", "", run_matmul},
-      {"histogram", "", run_histogram<true>},
-      {"warp_reduction", "", [](stream s) { return ints(s, warp_reduction, 1, 32, 1, [](int) { return 32; }); }},
-      {"half_warps", "",
-       [](stream s) { return ints(s, half_warps, 1, 32, 32, [](int i) { return (i & 16) | ((i + 2) & 15); }); }},
-      {"spin_lock", "", run_spin_lock<true>},
-      {"last_block_sum", "", run_last_block_sum<true>},
-      {"chained_scan", "", run_chained_scan},
-      {"struct_argument_barrier", "",
-       [](stream s) { return ints(s, struct_argument<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
-      {"padded_argument", "",
-       [](stream s) { return ints(s, padded_argument, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
-      {"struct_result_barrier", "",
-       [](stream s) { return ints(s, struct_result<true>, 1, 64, 64, [](int i) { return (i + 1) % 64; }); }},
+      {"histogram", "", counts(block_histogram<true>)},
+      {"warp_reduction", "", launched({1, 32}, warp_reduction, 1, 32)},
+      {"half_warps", "", launched({1, 32}, half_warps, 32, [](int i) { return (i & 16) | ((i + 2) & 15); })},
+      {"spin_lock", "", locked(spin_lock<true>)},
+      {"last_block_sum", "", sum_of_blocks(last_block_sum<true>)},
+      {"chained_scan", "",
+       launched(
+           {8, 64}, chained_scan, 512, [](int i) { return i / 3 * 3 + i % 3 * (i % 3 + 1) / 2; },
+           made<int>(512, [](int i) { return i % 3; }), std::vector<int>(8), std::vector<int>(8))},
+      {"struct_argument_barrier", "", next_of_64(struct_argument<true>)},
+      {"padded_argument", "", next_of_64(padded_argument)},
+      {"struct_result_barrier", "", next_of_64(struct_result<true>)},
       {"two_byte_neighbours", "", run_two_byte_neighbours},
   };
 }

@@ -1,6 +1,7 @@
 // A kernel on trial on the emulated device: what it must be found guilty of, and on which lines.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ struct trial {
   const char* verdict;  // the finding's kind (or kinds that depend on the order: "a|b"), or "" for a correct kernel
   // Launches the kernel; true if its output is right (of no interest where a finding ended the launch). Lines that the
   // finding must name are tagged `@NAME` in the kernel's source.
-  bool (*run)(simt::emulation* stream);
-  bool (*correct)(simt::emulation* stream) = nullptr;  // the same without its flaw, on trial as NAME_ok
+  std::function<bool(simt::emulation* stream)> run;
+  std::function<bool(simt::emulation* stream)> correct = nullptr;  // the same without its flaw, on trial as NAME_ok
 };
 
 std::vector<trial> race_trials();    // the seeded races and their correct counterparts
