@@ -15,13 +15,6 @@
 #endif
 #define WINDOW 16
 
-template <class T>
-T* numbers(int n) {
-  T* p = nullptr;
-  cudaMalloc(&p, n * sizeof(T));
-  cudaMemset(p, 0, n * sizeof(T));
-  return p;
-}
 // True if p holds `value` first; frees it.
 bool holds(int* p, int value) {
   int first = 0;
@@ -36,7 +29,7 @@ struct shape {
   dim3 gridDim, blockDim;
 };
 bool builtin_names() {
-  int* y = numbers<int>(64);
+  int* y = device_array<int>(64);
   dim3 gridDim(2), blockDim(32);
   const shape s = {gridDim, blockDim};
   grid_size<<<s.gridDim, blockDim>>>(y);
@@ -46,7 +39,7 @@ bool builtin_names() {
 __device__ int own_name(dim3 gridDim) { return gridDim.x; }
 __global__ void calls_own_name(int* y) { *y = own_name(dim3(7)) + gridDim.x; }
 bool builtin_name_of_a_parameter() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   calls_own_name<<<1, 1>>>(y);
   return holds(y, 8);
 }
@@ -56,7 +49,7 @@ __global__ void mixtures(int* y, int n, unsigned m) {
   y[threadIdx.x] = min(n, m) + max(m, n) + (int)min(1L, 2UL) + (int)max(1.0f, 2.0);
 }
 bool mixed_min() {
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   mixtures<<<min(1, 2u), 32>>>(y, -1, 4u);
   return holds(y, 4 + -1 + 1 + 2);
 }
@@ -66,7 +59,7 @@ bool host_atomic() {
   std::atomic<int> done{0};
   std::atomic<unsigned char> flags{1};
   std::atomic<long long> wide{5};
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   grid_size<<<1, 32>>>(y);
   done.store(1);
   done.fetch_add(1);
@@ -84,7 +77,7 @@ __global__ void shifted_extent(int* y) {
   y[threadIdx.x] = s[31 - threadIdx.x] + sizeof s;
 }
 bool shared_shift_extent() {
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   shifted_extent<<<1, 32>>>(y);
   return holds(y, 31 + 144);
 }
@@ -97,7 +90,7 @@ __global__ void dependent_extent(T* y) {
   y[threadIdx.x] = s[31 - threadIdx.x];
 }
 bool shared_dependent_extent() {
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   dependent_extent<int><<<1, 16>>>(y);
   return holds(y, 30);
 }
@@ -111,7 +104,7 @@ __global__ void next_generation(int* y) {
   }
 }
 bool volatile_device_variable() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   next_generation<<<1, 32>>>(y);
   return holds(y, 4);
 }
@@ -120,7 +113,7 @@ bool volatile_device_variable() {
 __global__ void scale(int* y) { y[threadIdx.x] = 5; }
 void scale(int* y, int blocks) { scale<<<blocks, 32>>>(y); }
 bool host_overload_of_kernel() {
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   scale(y, 1);
   return holds(y, 5);
 }
@@ -128,7 +121,7 @@ bool host_overload_of_kernel() {
 // A parameter with a default, left out in the launch.
 __global__ void with_default(int* y, int v, int* more = nullptr, int factor = 2) { *y = more ? 0 : v * factor; }
 bool kernel_default_argument() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   with_default<<<1, 1>>>(y, 3);
   return holds(y, 6);
 }
@@ -140,7 +133,7 @@ __global__ void copy(T* y, const T* x, int n) {
   if (i < n) y[i] = x[i];
 }
 bool kernel_template_attribute() {
-  int *y = numbers<int>(32), *x = numbers<int>(32);
+  int *y = device_array<int>(32), *x = device_array<int>(32);
   copy<<<1, 32>>>(y, x, 32);
   const cudaError_t error = cudaFuncSetAttribute(copy<int>, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
   cudaFree(x);
@@ -153,7 +146,7 @@ __global__ void weighted(int* y, const float* weights) {
   *y = weights ? (int)*weights : 7 + Add;
 }
 bool null_argument() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   weighted<true><<<1, 1>>>(y, NULL);
   weighted<true><<<1, 1>>>(y, 0);
   return holds(y, 8);
@@ -173,7 +166,7 @@ __global__ void fill_file(int* y) {
   if (threadIdx.x == 0) *y = sum_of_file() + first_of_file[1];
 }
 bool shared_of_file() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   fill_file<<<1, WINDOW>>>(y);
   return holds(y, WINDOW * (WINDOW - 1) / 2 + 1);
 }
@@ -190,8 +183,8 @@ __global__ void pairs(half2* x, int* y) {
   *y = (int)__low2float(a) + (a == a) + (a != a);
 }
 bool half2_operators() {
-  half2* x = numbers<half2>(1);
-  int* y = numbers<int>(1);
+  half2* x = device_array<half2>(1);
+  int* y = device_array<int>(1);
   pairs<<<1, 1>>>(x, y);
   cudaFree(x);
   return holds(y, -4 + 1);
@@ -207,7 +200,7 @@ __global__ void read_weights(T* y) {
 bool constant_template() {
   const int values[8] = {3, 2, 1};
   if (cudaMemcpyToSymbol(weights<int, 8>, values, sizeof values) != cudaSuccess) return false;
-  int* y = numbers<int>(32);
+  int* y = device_array<int>(32);
   read_weights<int><<<1, 32>>>(y);
   return holds(y, 3);
 }
@@ -218,7 +211,7 @@ __global__ void unsigned_extremes(int* y) { *y = umin(9u, 7u) + umax(1u, 2u); }
 bool small_queries() {
   size_t stack = 0, count = 8;
   uint64_t used = 1;
-  int device = 1, *y = numbers<int>(1), *pooled = nullptr;
+  int device = 1, *y = device_array<int>(1), *pooled = nullptr;
   char bus[16];
   bool ok = cudaDeviceSetLimit(cudaLimitStackSize, 2048) == cudaSuccess;
   ok &= cudaDeviceGetLimit(&stack, cudaLimitStackSize) == cudaSuccess && stack == 2048;
@@ -263,7 +256,7 @@ bool queries() {
   ok &= cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0) == cudaSuccess && mode == cudaComputeModeDefault;
   ok &= cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, 0) == cudaSuccess && integrated == p.integrated;
   ok &= cudaDeviceGetAttribute(&overlap, cudaDevAttrGpuOverlap, 0) == cudaSuccess && overlap == p.deviceOverlap;
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   unsigned_extremes<<<1, 1>>>(y);
   return holds(y, 9) && ok && p.textureAlignment == 512 && p.persistingL2CacheMaxSize > 0;
 }
@@ -286,7 +279,7 @@ __global__ void run_tile(int* y) {
   *y = tile<N>::run(4);
 }
 bool shared_of_its_class() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   run_tile<3><<<1, 1>>>(y);
   return holds(y, 11);
 }
@@ -297,7 +290,7 @@ bool all_equal(const int* a, const int* b, int n) {
     if (a[i] != b[i]) std::exit(4);
 }
 bool missing_return() {
-  int* y = numbers<int>(64);
+  int* y = device_array<int>(64);
   int a[64] = {}, b[64];
   cudaMemcpy(b, y, sizeof b, cudaMemcpyDeviceToHost);
   all_equal(a, b, 64);
@@ -318,7 +311,7 @@ __global__ void add(int* y, T c) {
   y[0] += c.value;
 }
 bool argument_without_move() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   const copied c(5);
   store<<<1, 1>>>(y, c);
   add<<<1, 1>>>(y, c);
@@ -337,7 +330,7 @@ __device__ number<T>::type number<T>::twice(type v) {
 }
 __global__ void double_it(int* y) { *y = number<int>().twice(4); }
 bool type_without_typename() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   double_it<<<1, 1>>>(y);
   return holds(y, 8);
 }
@@ -349,7 +342,7 @@ __global__ void launch_children(int* y) {
   append<<<1, 1, 0, cudaStreamFireAndForget>>>(y, 1);
 }
 bool tail_launch() {
-  int* y = numbers<int>(1);
+  int* y = device_array<int>(1);
   launch_children<<<1, 1>>>(y);
   append<<<1, 1>>>(y, 4);
   return holds(y, 134);

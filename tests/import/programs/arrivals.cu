@@ -33,17 +33,14 @@ __global__ void copies(const int* from, int* to) {
 }
 
 bool copies_arrive(bool counts) {
-  std::vector<unsigned char> data(16 * k_threads);
-  for (int i = 0; i < 4 * k_threads; ++i) reinterpret_cast<int*>(data.data())[i] = 7 * i;
-  const device_bytes in(data), out(std::vector<unsigned char>(data.size()));
+  std::vector<int> data(4 * k_threads), right(data);
+  for (int i = 0; i < 4 * k_threads; ++i) data[i] = 7 * i, right[i] = 7 * (i ^ 4);
+  const on_device<int> in(data), out(data.size());
   if (counts)
-    copies<true><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
+    copies<true><<<1, k_threads>>>(in.p, out.p);
   else
-    copies<false><<<1, k_threads>>>(reinterpret_cast<const int*>(in.p), reinterpret_cast<int*>(out.p));
-  const auto got = out.host();
-  for (int i = 0; i < 4 * k_threads; ++i)
-    if (reinterpret_cast<const int*>(got.data())[i] != 7 * (i ^ 4)) return false;
-  return true;
+    copies<false><<<1, k_threads>>>(in.p, out.p);
+  return out.host() == right;
 }
 
 // Shared address of the same place in the other block of the pair.
@@ -79,11 +76,9 @@ __global__ void send(int* out) {
 }
 
 bool sends() {
-  const device_bytes out(std::vector<unsigned char>(16));
-  launch_pair(send, reinterpret_cast<int*>(out.p));
-  const auto got = out.host();
-  const int right[4] = {11, 12, 1, 2};
-  return std::memcmp(got.data(), right, sizeof right) == 0;
+  const on_device<int> out(4);
+  launch_pair(send, out.p);
+  return out.host() == std::vector<int>{11, 12, 1, 2};
 }
 
 // Each thread adds numbers to those of the other block, whose barrier expects their bytes.
@@ -117,12 +112,11 @@ __global__ void add(int* out) {
 }
 
 bool adds() {
-  const device_bytes out(std::vector<unsigned char>(32));
-  launch_pair(add, reinterpret_cast<int*>(out.p));
-  const auto got = out.host();
+  const on_device<int> out(8);
+  launch_pair(add, out.p);
   constexpr int sum = k_threads * (k_threads - 1) / 2, turns = (7 + k_threads) % 10;
-  const int right[8] = {sum + 100 * k_threads, k_threads - 501, -1, turns, sum, k_threads - 501, -1, turns};
-  return std::memcmp(got.data(), right, sizeof right) == 0;
+  return out.host() ==
+         std::vector<int>{sum + 100 * k_threads, k_threads - 501, -1, turns, sum, k_threads - 501, -1, turns};
 }
 
 // One thread fewer takes part in each turn; a copy of no thread's completes 16 bytes that the last turn expects.
@@ -147,9 +141,9 @@ __global__ void leave(int* out) {
 }
 
 bool leaves() {
-  const device_bytes out(std::vector<unsigned char>(4));
-  leave<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  return *reinterpret_cast<const int*>(out.host().data()) == k_threads;
+  const on_device<int> out(1);
+  leave<<<1, k_threads>>>(out.p);
+  return out.host()[0] == k_threads;
 }
 
 __global__ void vote(int* out) {
@@ -186,19 +180,18 @@ __global__ void vote_by_warps(int* out) {
 }
 
 bool votes_by_warps() {
-  const device_bytes out(std::vector<unsigned char>(4 * (k_threads + 1)));
-  vote_by_warps<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  const auto got = out.host();
-  const int* const n = reinterpret_cast<const int*>(got.data());
+  const on_device<int> out(k_threads + 1);
+  vote_by_warps<<<1, k_threads>>>(out.p);
+  const std::vector<int> n = out.host();
   for (int i = 0; i < k_threads; ++i)
     if (n[i] != (i < 32 ? 2711 : 3201)) return std::printf("vote %d is %d\n", i, n[i]), false;
   return n[k_threads] == 4;
 }
 
 bool votes() {
-  const device_bytes out(std::vector<unsigned char>(4));
-  vote<<<1, k_threads>>>(reinterpret_cast<int*>(out.p));
-  return *reinterpret_cast<const int*>(out.host().data()) == 510;
+  const on_device<int> out(1);
+  vote<<<1, k_threads>>>(out.p);
+  return out.host()[0] == 510;
 }
 
 __global__ void narrow(const float* from, unsigned* to) {
@@ -216,17 +209,16 @@ __global__ void narrow(const float* from, unsigned* to) {
 }
 
 bool narrows() {
-  const float pairs[] = {1.0f, -2.5f, 1000.0f, 0.001953125f, -0.0625f, 464.0f};
+  const on_device<float> in(std::vector<float>{1.0f, -2.5f, 1000.0f, 0.001953125f, -0.0625f, 464.0f});
   const unsigned right[] = {0xc238, 0x003c, 0xc1003c00, 0x00003c00, 0xc238,
                             0x017e, 0x1864, 0x18005f00, 0x18005f00, 0x017e,   // 448 is the largest number
                             0x7e98, 0x5f00, 0x5f00ac00, 0x5f000000, 0x7e98};  // 464 is a tie
-  const auto* p = reinterpret_cast<const unsigned char*>(pairs);
-  const device_bytes in(std::vector<unsigned char>(p, p + sizeof pairs)), out(std::vector<unsigned char>(sizeof right));
-  narrow<<<1, 3>>>(reinterpret_cast<const float*>(in.p), reinterpret_cast<unsigned*>(out.p));
-  const auto got = out.host();
+  const on_device<unsigned> out(15);
+  narrow<<<1, 3>>>(in.p, out.p);
+  const std::vector<unsigned> got = out.host();
   bool is_right = true;
   for (int i = 0; i < 15; ++i)
-    if (const unsigned x = reinterpret_cast<const unsigned*>(got.data())[i]; x != right[i])
+    if (const unsigned x = got[i]; x != right[i])
       std::printf("number %d is %#x, right is %#x\n", i, x, right[i]), is_right = false;
   return is_right;
 }

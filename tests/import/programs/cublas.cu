@@ -9,27 +9,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "on_device.cuh"
+
 int failures = 0;
 void check(bool right, const char* what) {
   if (!right) std::printf("wrong: %s\n", what), ++failures;
 }
-
-template <class T>
-struct on_device {
-  T* p;
-  size_t count;
-  explicit on_device(const std::vector<T>& values) : count(values.size()) {
-    cudaMalloc(&p, count * sizeof(T));
-    cudaMemcpy(p, values.data(), count * sizeof(T), cudaMemcpyHostToDevice);
-  }
-  explicit on_device(size_t n) : count(n) { cudaMalloc(&p, n * sizeof(T)); }
-  ~on_device() { cudaFree(p); }
-  std::vector<T> values() const {
-    std::vector<T> all(count);
-    cudaMemcpy(all.data(), p, count * sizeof(T), cudaMemcpyDeviceToHost);
-    return all;
-  }
-};
 
 template <class T>
 std::vector<T> small(size_t count, int seed) {
@@ -79,7 +64,7 @@ void epilogue() {
   check(by_layouts(CUBLAS_OP_N, CUBLAS_OP_N, &one, a.p, k, b.p, n, &none, c.p, n, CUBLASLT_EPILOGUE_RELU_BIAS, bias.p,
                    CUBLASLT_ORDER_ROW) == CUBLAS_STATUS_SUCCESS,
         "a product by rows");
-  const std::vector<float> found = c.values();
+  const std::vector<float> found = c.host();
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
       float sum = z[i];
@@ -123,7 +108,7 @@ void transforms() {
       if (turned) std::swap(row, col);
       return orders[i] == CUBLASLT_ORDER_ROW ? row * ld + col : col * ld + row;
     };
-    const std::vector<float> found = c.values();
+    const std::vector<float> found = c.host();
     for (int batch = 0; batch < batches; ++batch)
       for (int row = 0; row < m; ++row)
         for (int col = 0; col < n; ++col)
@@ -156,7 +141,7 @@ void product(const char* name, const Gemm& gemm) {
     check(gemm(ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb ? CUBLAS_OP_T : CUBLAS_OP_N, &alpha, da.p, lda, db.p, ldb, &beta,
                dc.p, ldc) == CUBLAS_STATUS_SUCCESS,
           name);
-    const std::vector<T> got = dc.values();
+    const std::vector<T> got = dc.host();
     for (int col = 0; col < n; ++col)
       for (int row = 0; row < ldc; ++row) {
         float sum = 0;
@@ -193,7 +178,7 @@ void vectors(cublasHandle_t handle) {
     if (std::fabs(x[2 * i]) > std::fabs(x[2 * largest])) largest = i;
   }
   check(dot == squares && norm == std::sqrt(squares) && sum == magnitudes && place == largest + 1, "sums of a vector");
-  const std::vector<T> got = dy.values();
+  const std::vector<T> got = dy.host();
   for (int row = 0; row < m; ++row) {
     T expected = y[row];
     for (int i = 0; i < n; ++i) expected += 2 * a[row + i * m] * x[2 * i];
@@ -216,13 +201,13 @@ void others(cublasHandle_t handle) {
   float dot = 0;
   for (int i = 0; i < m; ++i) {
     dot += x[i] * y[i];
-    check(dy.values()[i] == 2 * x[i] + y[i] && dx.values()[i] == 2 * x[i], "axpy and scal");
+    check(dy.host()[i] == 2 * x[i] + y[i] && dx.host()[i] == 2 * x[i], "axpy and scal");
     for (int col = 0; col < n; ++col) {
-      check(turned.values()[col + i * n] == 2 * a[i + col * m], "geam");
-      if (col < m) check(da.values()[i + col * m] == a[i + col * m] + 4 * x[i] * (2 * x[col] + y[col]), "ger");
+      check(turned.host()[col + i * n] == 2 * a[i + col * m], "geam");
+      if (col < m) check(da.host()[i + col * m] == a[i + col * m] + 4 * x[i] * (2 * x[col] + y[col]), "ger");
     }
   }
-  check(result.values()[0] == dot, "a result in device memory");
+  check(result.host()[0] == dot, "a result in device memory");
 }
 
 void batches(cublasHandle_t handle) {
@@ -237,7 +222,7 @@ void batches(cublasHandle_t handle) {
     const int matrix = i / (m * n), row = i % m, col = i / m % n;
     float sum = 0;
     for (int j = 0; j < k; ++j) sum += a[matrix * m * k + row + j * m] * b[matrix * k * n + j + col * k];
-    check(dc.values()[i] == sum && dd.values()[i] == sum, "batches");
+    check(dc.host()[i] == sum && dd.host()[i] == sum, "batches");
   }
 }
 
@@ -279,13 +264,15 @@ int main(int count, char** words) {
   vectors<double>(handle);
   others(handle);
   batches(handle);
-  on_device<float> a(small<float>(m * m, 12)), c(size_t{m * m});
+  const on_device<float> a(small<float>(m * m, 12)), c(size_t{m * m});
+  float* fresh;
+  cudaMalloc(&fresh, m * m * sizeof(float));
   const float one = 1, none = 0;
   check(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, m, m, &one, a.p, m - 1, a.p, m, &none, c.p, m) ==
             CUBLAS_STATUS_INVALID_VALUE,
         "a leading dimension below the rows");
   const bool unwritten = count == 2 && std::strcmp(words[1], "unwritten") == 0;
-  const float* const left = unwritten ? c.p : a.p;
+  const float* const left = unwritten ? fresh : a.p;
   cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, m, m, &one, left, m, a.p, m, &none, c.p, m);  // unwritten
   twice<<<1, m * m>>>(c.p);
   check(cudaDeviceSynchronize() == cudaSuccess && cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS, "the end");

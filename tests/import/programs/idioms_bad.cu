@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "on_device.cuh"
+
 struct big {
   float a[64];
 };
@@ -36,43 +39,20 @@ __global__ void b4(float* y, int n) {
 }
 // 5: atomics of block scope by several blocks
 __global__ void b5(int* y) { atomicAdd_block(y, 1); }
-// 6: flag without a fence in the producer
-__global__ void b6(int* data, int* flag, int* out) {
+// A flag between blocks. 6: without a fence in the producer; 7: with a fence of the block only; 8: without one in the
+// consumer
+template <int Number>
+__global__ void hand_over(int* data, int* flag, int* out) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     *data = 42;
+    if (Number == 7) __threadfence_block();
+    if (Number == 8) __threadfence();
     atomicExch(flag, 1);
   } else {
     while (atomicAdd(flag, 0) == 0) {
     }
-    __threadfence();
-    *out = *data;
-  }
-}
-// 7: fence of the block only, between blocks
-__global__ void b7(int* data, int* flag, int* out) {
-  if (threadIdx.x) return;
-  if (blockIdx.x == 0) {
-    *data = 42;
-    __threadfence_block();
-    atomicExch(flag, 1);
-  } else {
-    while (atomicAdd(flag, 0) == 0) {
-    }
-    __threadfence();
-    *out = *data;
-  }
-}
-// 8: flag without a fence in the consumer
-__global__ void b8(int* data, int* flag, int* out) {
-  if (threadIdx.x) return;
-  if (blockIdx.x == 0) {
-    *data = 42;
-    __threadfence();
-    atomicExch(flag, 1);
-  } else {
-    while (atomicAdd(flag, 0) == 0) {
-    }
+    if (Number != 8) __threadfence();
     *out = *data;
   }
 }
@@ -205,13 +185,6 @@ __global__ void b29(const int* x, int* y) {
   y[threadIdx.x] = x[threadIdx.x ^ 32];
   const_cast<int*>(x)[threadIdx.x] = 0;
 }
-template <class T>
-T* dev(size_t n, int byte = 0) {
-  T* p;
-  cudaMalloc(&p, n * sizeof(T));
-  cudaMemset(p, byte, n * sizeof(T));
-  return p;
-}
 // 30: any distance from an allocation
 __global__ void b30(char* y, long d) { y[d + (int)threadIdx.x] = 1; }
 // 31: more than one block's worth of steps; for small step limits
@@ -253,50 +226,50 @@ void copy_half_written() {
 int main(int argc, char** argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 0;
   switch (n) {
-    case 0: b0<<<1, 64>>>(dev<float>(64)); break;
-    case 1: b1<<<1, 32>>>(dev<big>(32)); break;
-    case 2: b2<<<1, 32>>>(dev<big>(32), dev<float>(32)); break;
-    case 3: b3<<<1, 1>>>(dev<char>(256), 256); break;
-    case 4: b4<<<1, 32>>>(dev<float>(32), 9); break;
-    case 5: b5<<<4, 32>>>(dev<int>(1)); break;
-    case 6: b6<<<2, 32>>>(dev<int>(1), dev<int>(1), dev<int>(1)); break;
-    case 7: b7<<<2, 32>>>(dev<int>(1), dev<int>(1), dev<int>(1)); break;
-    case 8: b8<<<2, 32>>>(dev<int>(1), dev<int>(1), dev<int>(1)); break;
-    case 9: b9<<<4, 64>>>(dev<float>(256), dev<unsigned>(1), dev<float>(64)); break;
-    case 10: b10<<<1, 32>>>(dev<int>(1), dev<int>(1)); break;
-    case 11: b11<<<1, 1>>>(dev<float>(1, 0xff)); break;
+    case 0: b0<<<1, 64>>>(device_array<float>(64)); break;
+    case 1: b1<<<1, 32>>>(device_array<big>(32)); break;
+    case 2: b2<<<1, 32>>>(device_array<big>(32), device_array<float>(32)); break;
+    case 3: b3<<<1, 1>>>(device_array<char>(256), 256); break;
+    case 4: b4<<<1, 32>>>(device_array<float>(32), 9); break;
+    case 5: b5<<<4, 32>>>(device_array<int>(1)); break;
+    case 6: hand_over<6><<<2, 32>>>(device_array<int>(1), device_array<int>(1), device_array<int>(1)); break;
+    case 7: hand_over<7><<<2, 32>>>(device_array<int>(1), device_array<int>(1), device_array<int>(1)); break;
+    case 8: hand_over<8><<<2, 32>>>(device_array<int>(1), device_array<int>(1), device_array<int>(1)); break;
+    case 9: b9<<<4, 64>>>(device_array<float>(256), device_array<unsigned>(1), device_array<float>(64)); break;
+    case 10: b10<<<1, 32>>>(device_array<int>(1), device_array<int>(1)); break;
+    case 11: b11<<<1, 1>>>(device_array<float>(1, 0xff)); break;
     case 12: {
-      int* p = dev<int>(32);
+      int* p = device_array<int>(32);
       cudaFree(p);
       b12<<<1, 32>>>(p);
       break;
     }
-    case 13: b13<<<1, 32>>>(dev<int>(32), 17); break;
-    case 14: b14<<<1, 4>>>(dev<float>(32), dev<float>(32)); break;
-    case 15: b15<<<1, 2048>>>(dev<int>(2048)); break;
+    case 13: b13<<<1, 32>>>(device_array<int>(32), 17); break;
+    case 14: b14<<<1, 4>>>(device_array<float>(32), device_array<float>(32)); break;
+    case 15: b15<<<1, 2048>>>(device_array<int>(2048)); break;
     case 16: {
-      int *a = dev<int>(1024), *b = dev<int>(1024);
+      int *a = device_array<int>(1024), *b = device_array<int>(1024);
       b16<<<1, 32>>>(a, b - a + 5);
       break;
     }
-    case 17: b17<<<1, 32>>>(dev<int>(32)); break;
-    case 18: b18<<<1, 32>>>(dev<int>(32)); break;
-    case 19: b19<<<1, 32>>>(dev<int>(32)); break;
-    case 20: b20<<<1, 32>>>(dev<int>(1)); break;
-    case 21: b21<<<1, 64>>>(dev<int>(1), dev<int>(64)); break;
-    case 22: b22<<<1, 64>>>(dev<int>(64)); break;
-    case 23: b23<<<1, 64>>>(dev<bits>(1)); break;
-    case 24: b24<<<1, 32>>>(dev<int>(1 << 16), 40000); break;
-    case 25: b25<<<1, 64>>>(dev<int>(64)); break;
-    case 26: b26<<<1, 64, 32 * 4>>>(dev<int>(64)); break;
+    case 17: b17<<<1, 32>>>(device_array<int>(32)); break;
+    case 18: b18<<<1, 32>>>(device_array<int>(32)); break;
+    case 19: b19<<<1, 32>>>(device_array<int>(32)); break;
+    case 20: b20<<<1, 32>>>(device_array<int>(1)); break;
+    case 21: b21<<<1, 64>>>(device_array<int>(1), device_array<int>(64)); break;
+    case 22: b22<<<1, 64>>>(device_array<int>(64)); break;
+    case 23: b23<<<1, 64>>>(device_array<bits>(1)); break;
+    case 24: b24<<<1, 32>>>(device_array<int>(1 << 16), 40000); break;
+    case 25: b25<<<1, 64>>>(device_array<int>(64)); break;
+    case 26: b26<<<1, 64, 32 * 4>>>(device_array<int>(64)); break;
     case 27: copy_unwritten(); break;
-    case 28: b28<<<1, 32>>>(dev<int>(32)); break;
-    case 29: b29<<<1, 64>>>(dev<int>(64), dev<int>(64)); break;
-    case 30: b30<<<1, 32>>>(dev<char>(1 << 18), argc > 2 ? atol(argv[2]) : 0); break;
-    case 31: b31<<<600, 256>>>(dev<int>(600)); break;
+    case 28: b28<<<1, 32>>>(device_array<int>(32)); break;
+    case 29: b29<<<1, 64>>>(device_array<int>(64), device_array<int>(64)); break;
+    case 30: b30<<<1, 32>>>(device_array<char>(1 << 18), argc > 2 ? atol(argv[2]) : 0); break;
+    case 31: b31<<<600, 256>>>(device_array<int>(600)); break;
     case 32: copy_half_written(); break;
-    case 33: b33<<<1, 64>>>(dev<int>(1)); break;
-    case 34: b34<<<1, 64>>>(dev<int>(1)); break;
+    case 33: b33<<<1, 64>>>(device_array<int>(1)); break;
+    case 34: b34<<<1, 64>>>(device_array<int>(1)); break;
     default: return 3;
   }
   cudaDeviceSynchronize();

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "on_device.cuh"
+
 namespace cg = cooperative_groups;
 // 0: tree in a warp, a __syncwarp between each read and the next write
 __global__ void g0(const float* x, float* y) {
@@ -224,34 +227,27 @@ __global__ void g17(padded* y) {
   padded q = y[threadIdx.x ^ 1];
   y[threadIdx.x ^ 1].d = q.d;
 }
-template <class T>
-T* dev(size_t n, int byte = 0) {
-  T* p;
-  cudaMalloc(&p, n * sizeof(T));
-  cudaMemset(p, byte, n * sizeof(T));
-  return p;
-}
 int main(int argc, char** argv) {
   const int n = argc > 1 ? atoi(argv[1]) : 0;
   switch (n) {
-    case 0: g0<<<1, 32>>>(dev<float>(32), dev<float>(1)); break;
-    case 1: g1<<<6, 32>>>(dev<int>(6), dev<int>(6), dev<int>(6)); break;
-    case 2: g2<<<6, 32>>>(dev<int>(1), dev<int>(1)); break;
-    case 3: g3<<<1, 64>>>(dev<float>(640), dev<float>(64), 10); break;
-    case 4: g4<<<1, 32>>>(dev<int>(32)); break;
-    case 5: g5<<<1, 32>>>(dev<int>(32)); break;
-    case 6: g6<<<1, 64>>>(dev<int>(64), 50); break;
-    case 7: g7<<<1, 64>>>(dev<int>(64)); break;
-    case 8: g8<<<4, 32>>>(dev<int>(128), dev<int>(128)); break;
-    case 9: g9<<<1, 64>>>(dev<unsigned char>(64)); break;
-    case 10: g10<<<1, 32>>>(dev<big>(32), dev<big>(32)); break;
-    case 11: g11<<<1, 128>>>(dev<int>(128, 1), dev<int>(128), dev<int>(1)); break;
-    case 12: g12<<<1, 64>>>(dev<float>(64), dev<float>(1)); break;
-    case 13: g13<<<1, 64>>>(dev<int>(64)); break;
-    case 14: g14<<<8, 32>>>(dev<char>(8)); break;
-    case 15: g15<<<5, 32>>>(dev<float>(160), dev<unsigned>(1), dev<float>(32)); break;
-    case 16: g16<<<1, 64>>>(dev<int>(32)); break;
-    case 17: g17<<<1, 32>>>(dev<padded>(32)); break;
+    case 0: g0<<<1, 32>>>(device_array<float>(32), device_array<float>(1)); break;
+    case 1: g1<<<6, 32>>>(device_array<int>(6), device_array<int>(6), device_array<int>(6)); break;
+    case 2: g2<<<6, 32>>>(device_array<int>(1), device_array<int>(1)); break;
+    case 3: g3<<<1, 64>>>(device_array<float>(640), device_array<float>(64), 10); break;
+    case 4: g4<<<1, 32>>>(device_array<int>(32)); break;
+    case 5: g5<<<1, 32>>>(device_array<int>(32)); break;
+    case 6: g6<<<1, 64>>>(device_array<int>(64), 50); break;
+    case 7: g7<<<1, 64>>>(device_array<int>(64)); break;
+    case 8: g8<<<4, 32>>>(device_array<int>(128), device_array<int>(128)); break;
+    case 9: g9<<<1, 64>>>(device_array<unsigned char>(64)); break;
+    case 10: g10<<<1, 32>>>(device_array<big>(32), device_array<big>(32)); break;
+    case 11: g11<<<1, 128>>>(device_array<int>(128, 1), device_array<int>(128), device_array<int>(1)); break;
+    case 12: g12<<<1, 64>>>(device_array<float>(64), device_array<float>(1)); break;
+    case 13: g13<<<1, 64>>>(device_array<int>(64)); break;
+    case 14: g14<<<8, 32>>>(device_array<char>(8)); break;
+    case 15: g15<<<5, 32>>>(device_array<float>(160), device_array<unsigned>(1), device_array<float>(32)); break;
+    case 16: g16<<<1, 64>>>(device_array<int>(32)); break;
+    case 17: g17<<<1, 32>>>(device_array<padded>(32)); break;
     default: return 3;
   }
   return cudaDeviceSynchronize() != cudaSuccess;

@@ -33,6 +33,15 @@ class on_device {
   size_t size_;
 };
 
+// As many elements, all bytes alike, which nobody frees.
+template <class T>
+T* device_array(size_t size, int byte = 0) {
+  T* p = nullptr;
+  cudaMalloc(&p, size * sizeof(T));
+  cudaMemset(p, byte, size * sizeof(T));
+  return p;
+}
+
 // A case of a program; of all of them the first argument names one.
 struct mode {
   const char* name;

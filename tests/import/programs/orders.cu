@@ -1,10 +1,13 @@
 // What orders less than it seems to: each mode is right, and with -D BUG one qualifier, fence or copy weaker.
 #include <cooperative_groups.h>
+#include <cuda_runtime.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda_runtime.h>
+
+#include "on_device.cuh"
+
 namespace cg = cooperative_groups;
 #ifdef BUG
 #define RIGHT_OR_BUG(right, bug) bug
@@ -59,11 +62,10 @@ __device__ void init_barrier(uint64_t* b, unsigned count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(count) : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-#define SPIN(wait)                                                                                       \
-  asm volatile(                                                                                          \
-      "{\n.reg .pred done;\nAGAIN:\n" wait " done, [%0], 0;\n@done bra THROUGH;\nbra AGAIN;\nTHROUGH:\n}" \
-      ::"r"(shared_address(&b))                                                                          \
-      : "memory")
+#define SPIN(wait)                                                                                      \
+  asm volatile("{\n.reg .pred done;\nAGAIN:\n" wait                                                     \
+               " done, [%0], 0;\n@done bra THROUGH;\nbra AGAIN;\nTHROUGH:\n}" ::"r"(shared_address(&b)) \
+               : "memory")
 
 __global__ void arrives_at_cluster(int* out) {
   __shared__ int box[32];
@@ -271,13 +273,6 @@ __global__ void opens_gates(int* x, int* out) {
 }
 __global__ void goes_far(int* x, long distance) { x[RIGHT_OR_BUG(0, distance)] = 1; }  // far
 
-template <class T>
-T* device(size_t n) {
-  T* p;
-  cudaMalloc(&p, n * sizeof(T));
-  cudaMemset(p, 0, n * sizeof(T));
-  return p;
-}
 template <class Kernel, class... Arguments>
 void in_cluster(Kernel kernel, Arguments... arguments) {
   cudaLaunchAttribute a[1];
@@ -293,7 +288,7 @@ void in_cluster(Kernel kernel, Arguments... arguments) {
 }
 // Each of the 85 lanes of each block has a place of its own.
 int place_all() {
-  int h[256], *n = device<int>(1), *places = device<int>(256);
+  int h[256], *n = device_array<int>(1), *places = device_array<int>(256);
   takes_places<<<2, 128>>>(n, places);
   cudaMemcpy(h, places, sizeof h, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 170; ++i)
@@ -305,9 +300,9 @@ int main(int, char** argv) {
   const auto is = [&](const char* mode) { return std::strcmp(argv[1], mode) == 0; };
   char bytes[256];
   for (int i = 0; i < 256; ++i) bytes[i] = static_cast<char>(i);
-  char *o = device<char>(256), *x = device<char>(256);
-  int* out = device<int>(64);
-  unsigned* flag = device<unsigned>(1);
+  char *o = device_array<char>(256), *x = device_array<char>(256);
+  int* out = device_array<int>(64);
+  unsigned* flag = device_array<unsigned>(1);
   cudaMemcpy(x, bytes, 256, cudaMemcpyHostToDevice);
   if (is("struct-copy")) copies_struct<<<1, 4>>>(reinterpret_cast<float4*>(o), reinterpret_cast<const float4*>(x));
   if (is("pair-copy")) copies_struct<<<1, 4>>>(reinterpret_cast<pair*>(o), reinterpret_cast<const pair*>(x));

@@ -6,31 +6,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <cub/cub.cuh>  // it brings <chrono>, as that of CUB does
 
-constexpr int k_threads = 64;
+#include "on_device.cuh"
 
-template <class T>
-T* device_array(int n, const T* from = nullptr) {
-  T* p = nullptr;
-  cudaMalloc(&p, n * sizeof(T));
-  if (from)
-    cudaMemcpy(p, from, n * sizeof(T), cudaMemcpyHostToDevice);
-  else
-    cudaMemset(p, 0, n * sizeof(T));
-  return p;
-}
-template <class T>
-bool equal(T* device, const T* expected, int n) {
-  T* host = new T[n];
-  cudaMemcpy(host, device, n * sizeof(T), cudaMemcpyDeviceToHost);
-  bool same = true;
-  for (int i = 0; i < n; ++i) same &= host[i] == expected[i];
-  delete[] host;
-  cudaFree(device);
-  return same;
-}
+constexpr int k_threads = 64;
 
 // ---- textures and surfaces
 
@@ -41,8 +21,8 @@ __global__ void fetch_linear(cudaTextureObject_t t, float4* y) { y[threadIdx.x] 
 __global__ void fill_surface(cudaSurfaceObject_t s) { surf2Dwrite(threadIdx.x * 1.0f, s, threadIdx.x * 4, blockIdx.x); }
 
 // A texture of 4 x 2 texels, 0 to 7; the places to ask, and what is there.
-bool textured(bool linear, cudaTextureAddressMode mode, const float (&at)[8], const float (&expected)[4],
-              bool pitched) {
+bool textured(bool linear, cudaTextureAddressMode mode, const std::vector<float>& at,
+              const std::vector<float>& expected, bool pitched) {
   const float texels[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;
@@ -68,10 +48,9 @@ bool textured(bool linear, cudaTextureAddressMode mode, const float (&at)[8], co
   how.filterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;
   cudaTextureObject_t t;
   cudaCreateTextureObject(&t, &resource, &how, NULL);
-  float *places = device_array(8, at), *y = device_array<float>(4);
-  fetch<<<1, 4>>>(t, places, y);
-  const bool right = equal(y, expected, 4);
-  cudaFree(places);
+  const on_device<float> places(at), y(4);
+  fetch<<<1, 4>>>(t, places.p, y.p);
+  const bool right = y.host() == expected;
   cudaFree(rows);
   cudaDestroyTextureObject(t);
   cudaFreeArray(array);
@@ -83,22 +62,18 @@ bool textures() {
          textured(true, cudaAddressModeClamp, {1.0f, 0.5f, 1.25f, 1.0f, 0.5f, 1.0f, 4, 2}, {0.5f, 2.75f, 2, 7}, true);
 }
 bool linear_textures() {
-  const float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  float* x = device_array(8, values);
+  const on_device<float> x(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}), y(12);
   cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeLinear;
-  resource.res.linear.devPtr = x;
+  resource.res.linear.devPtr = x.p;
   resource.res.linear.desc = cudaCreateChannelDesc<float4>();
-  resource.res.linear.sizeInBytes = sizeof values;
+  resource.res.linear.sizeInBytes = 32;
   cudaTextureDesc how = {};
   cudaTextureObject_t t;
   cudaCreateTextureObject(&t, &resource, &how, NULL);
-  float4* y = device_array<float4>(3);
-  fetch_linear<<<1, 3>>>(t, y);
+  fetch_linear<<<1, 3>>>(t, reinterpret_cast<float4*>(y.p));
   cudaDestroyTextureObject(t);
-  const float expected[12] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0};
-  cudaFree(x);
-  return equal(reinterpret_cast<float*>(y), expected, 12);
+  return y.host() == std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0};
 }
 __global__ void fetch_layers(cudaTextureObject_t t, float* y) {
   y[threadIdx.x] = tex2DLayered<float>(t, 1.5f, 0.5f, threadIdx.x);
@@ -112,7 +87,8 @@ __global__ void fetch_faces(cudaTextureObject_t t, float* y) {
 }
 // Six layers of 2 x 2 texels, 0 to 23.
 bool layers(bool cube) {
-  float texels[24], *y = device_array<float>(6);
+  const on_device<float> y(6);
+  float texels[24];
   for (int i = 0; i < 24; ++i) texels[i] = i;
   cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;
@@ -130,13 +106,12 @@ bool layers(bool cube) {
   cudaTextureObject_t t;
   cudaCreateTextureObject(&t, &resource, &how, NULL);
   if (cube)
-    fetch_faces<<<1, 6>>>(t, y);
+    fetch_faces<<<1, 6>>>(t, y.p);
   else
-    fetch_layers<<<1, 6>>>(t, y);
-  const float of_layers[6] = {1, 5, 9, 13, 17, 21}, of_faces[6] = {1, 5, 11, 13, 17, 21};
+    fetch_layers<<<1, 6>>>(t, y.p);
   cudaDestroyTextureObject(t);
   cudaFreeArray(array);
-  return equal(y, cube ? of_faces : of_layers, 6);
+  return y.host() == std::vector<float>{1, 5, cube ? 11.0f : 9.0f, 13, 17, 21};
 }
 bool surfaces(int width) {
   cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
@@ -172,10 +147,11 @@ __global__ void descend(int* list, int* count, int depth) {
   append<10><<<1, 1>>>(list, count, depth);
 }
 bool children() {
-  int *list = device_array<int>(16), *count = device_array<int>(1);
-  descend<<<1, 1>>>(list, count, 0);
-  const int expected[10] = {0, 1, 2, 2, 10, 1, 2, 2, 10, 0}, ten = 10;
-  return equal(count, &ten, 1) && equal(list, expected, 10);
+  const on_device<int> list(16), count(1);
+  descend<<<1, 1>>>(list.p, count.p, 0);
+  std::vector<int> expected = {0, 1, 2, 2, 10, 1, 2, 2, 10, 0};
+  expected.resize(16);
+  return count.host()[0] == 10 && list.host() == expected;
 }
 
 // ---- graphs, launches by address, callbacks
@@ -189,15 +165,15 @@ void CUDART_CB count(cudaStream_t, cudaError_t, void* calls) { ++*static_cast<in
 
 bool captured() {
   int calls = 0, h[4] = {1, 2, 3, 4};
-  int* p = device_array<int>(4);
+  const on_device<int> p(4);
   cudaStream_t stream;
   cudaStreamCreate(&stream);
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-  cudaMemcpyAsync(p, h, sizeof h, cudaMemcpyHostToDevice, stream);
-  add<<<1, 4, 0, stream>>>(p, 10);
-  scale<<<1, 4, 0, stream>>>(p, 2);
+  cudaMemcpyAsync(p.p, h, sizeof h, cudaMemcpyHostToDevice, stream);
+  add<<<1, 4, 0, stream>>>(p.p, 10);
+  scale<<<1, 4, 0, stream>>>(p.p, 2);
   cudaStreamAddCallback(stream, count, &calls, 0);
   cudaStreamEndCapture(stream, &graph);
   cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
@@ -207,12 +183,12 @@ bool captured() {
   cudaGraphLaunch(exec, stream);
   cudaGraphExecDestroy(exec);
   cudaGraphDestroy(graph);
-  const int expected[4] = {30, 24, 26, 28};
-  return equal(p, expected, 4) && calls == 2;
+  return p.host() == std::vector<int>{30, 24, 26, 28} && calls == 2;
 }
 bool built() {
-  int *p = device_array<int>(4), n = 3, by = 5;
-  void *of_add[] = {&p, &n}, *of_scale[] = {&p, &by};
+  on_device<int> p(4);
+  int n = 3, by = 5;
+  void *of_add[] = {&p.p, &n}, *of_scale[] = {&p.p, &by};
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   cudaGraphNode_t first, second, third;
@@ -231,13 +207,13 @@ bool built() {
   n = 100;  // a node keeps what its parameters were
   cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
   cudaGraphLaunch(exec, 0);
-  const int expected[4] = {18, 18, 18, 18};
-  return equal(p, expected, 4);
+  return p.host() == std::vector<int>(4, 18);
 }
 // Memory of a graph: of its nodes, or asked for while a stream is captured.
 __global__ void fill(int* p, int n) { p[threadIdx.x] = n; }
 bool graph_memory(bool is_captured, bool fills) {
-  int *y = device_array<int>(4), *own = nullptr, n = 6;
+  const on_device<int> y(4);
+  int *own = nullptr, n = 6;
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   if (is_captured) {
@@ -246,7 +222,7 @@ bool graph_memory(bool is_captured, bool fills) {
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
     cudaMallocAsync(&own, 16, stream);
     if (fills) fill<<<1, 4, 0, stream>>>(own, n);
-    cudaMemcpyAsync(y, own, 16, cudaMemcpyDeviceToDevice, stream);
+    cudaMemcpyAsync(y.p, own, 16, cudaMemcpyDeviceToDevice, stream);
     add<<<1, 4, 0, stream>>>(own, n);
     cudaFreeAsync(own, stream);
     cudaStreamEndCapture(stream, &graph);
@@ -270,18 +246,18 @@ bool graph_memory(bool is_captured, bool fills) {
     node.blockDim = dim3(4);
     node.kernelParams = arguments;
     cudaGraphAddKernelNode(&filled, graph, &made, 1, &node);
-    cudaGraphAddMemcpyNode1D(&copied, graph, &filled, 1, y, own, 16, cudaMemcpyDeviceToDevice);
+    cudaGraphAddMemcpyNode1D(&copied, graph, &filled, 1, y.p, own, 16, cudaMemcpyDeviceToDevice);
     cudaGraphAddMemFreeNode(&freed, graph, &copied, 1, own);
   }
   cudaGraphInstantiate(&exec, graph, NULL, NULL, 0);
   cudaGraphLaunch(exec, 0);
   cudaGraphLaunch(exec, 0);
-  const int expected[4] = {6, 6, 6, 6};
-  return equal(y, expected, 4);
+  return y.host() == std::vector<int>(4, 6);
 }
 bool by_address() {
-  int *p = device_array<int>(4), n = 7, by = 2;
-  void *of_add[] = {&p, &n}, *of_scale[] = {&p, &by};
+  on_device<int> p(4);
+  int n = 7, by = 2;
+  void *of_add[] = {&p.p, &n}, *of_scale[] = {&p.p, &by};
   const void* kernel = reinterpret_cast<const void*>(&add);
   cudaLaunchKernel(kernel, dim3(1), dim3(4), of_add, 0, 0);
   cudaLaunchKernel((void*)scale<int>, dim3(1), dim3(4), of_scale, 0, 0);
@@ -296,8 +272,7 @@ bool by_address() {
   auto* const by_pointer = &add;
   cudaLaunchKernelExC(&config, (void*)by_pointer, of_add);
   cudaLaunchKernelExC(&config, (void*)scale<int>, of_scale);
-  const int expected[4] = {42, 42, 42, 42};
-  return equal(p, expected, 4);
+  return p.host() == std::vector<int>(4, 42);
 }
 
 // ---- 16-bit types, the intrinsics of before Volta, CUB
@@ -314,15 +289,15 @@ __global__ void halves(int* y) {
            __nv_cvt_float_to_fp8(464.5f, __NV_NOSAT, __NV_E4M3) == 0x7f;
 }
 bool sixteen_bits() {
-  int* y = device_array<int>(2);
-  halves<<<1, 32>>>(y);
+  const on_device<int> y(2);
+  halves<<<1, 32>>>(y.p);
   const half2 sum(32.0f, 64.0f);
-  int expected[2] = {1, 0};
-  memcpy(expected + 1, &sum, 4);
+  std::vector<int> expected = {1, 0};
+  memcpy(&expected[1], &sum, 4);
   static_assert(std::is_same_v<__nv_half, half> && std::is_same_v<__nv_half2, nv_half2>);
   const __nv_half one = __half_raw{0x3c00};
   const nv_bfloat16 two = __nv_bfloat16_raw{0x4000};
-  return equal(y, expected, 2) && __half2float(one) == 1 && __bfloat162float(two) == 2 &&
+  return y.host() == expected && __half2float(one) == 1 && __bfloat162float(two) == 2 &&
          __nv_half_raw(sum.x).x == 0x5000 && __nv_bfloat16_raw(two).x == 0x4000;
 }
 __global__ void old_votes(int* y) {
@@ -340,11 +315,9 @@ __global__ void old_votes(int* y) {
                     __float2ll_ru(-1.5f) == -1 && __double2ll_ru(1e300) == 0x7fffffffffffffff;
 }
 bool votes() {
-  int* y = device_array<int>(64);
-  old_votes<<<1, 64>>>(y);
-  int expected[64];
-  for (int& e : expected) e = 1;
-  return equal(y, expected, 64);
+  const on_device<int> y(64);
+  old_votes<<<1, 64>>>(y.p);
+  return y.host() == std::vector<int>(64, 1);
 }
 __global__ void cub_parts(const int* x, int* y) {
   using block_sum = cub::BlockReduce<int, k_threads>;
@@ -396,20 +369,19 @@ __global__ void cub_differences(const int* x, int* y) {
 }
 bool differences_are_right() {
   constexpr int all = 2 * k_threads;
-  int h[all], expected[3 * all];
+  std::vector<int> h(all), expected(3 * all);
   for (int i = 0; i < all; ++i) h[i] = i * i % 101;
   for (int i = 0; i < all; ++i) {
     expected[i] = i > 0 ? h[i] - h[i - 1] : h[i];
     expected[all + i] = h[i] - (i > 0 ? h[i - 1] : 1000);
     expected[2 * all + i] = i + 1 < all ? h[i] - h[i + 1] : h[i];
   }
-  int *x = device_array(all, h), *y = device_array<int>(3 * all);
+  const on_device<int> x(h), y(3 * all);
   const auto begin = std::chrono::steady_clock::now();
-  cub_differences<<<1, k_threads>>>(x, y);
+  cub_differences<<<1, k_threads>>>(x.p, y.p);
   cudaDeviceSynchronize();
   const bool forward = std::chrono::steady_clock::now() >= begin;
-  cudaFree(x);
-  return equal(y, expected, 3 * all) && forward;
+  return y.host() == expected && forward;
 }
 
 // ---- complex numbers, and loads that are atomic
@@ -424,18 +396,13 @@ __global__ void multiply(const cuDoubleComplex* x, cuDoubleComplex* y, cuComplex
   z[1] = make_cuComplex(cuCabsf(large), cuCrealf(cuConjf(large)));
 }
 bool complex_numbers() {
-  const cuDoubleComplex x[3] = {{1, 2}, {4, -4}, {-3, 4}};
-  cuDoubleComplex* from = device_array(3, x);
-  double* y = device_array<double>(8);
-  float* z = device_array<float>(4);
-  multiply<<<1, 1>>>(from, reinterpret_cast<cuDoubleComplex*>(y), reinterpret_cast<cuComplex*>(z));
-  const double expected[8] = {12, 4, 1, 2, 13, 2, 5, -5};
-  float h[4];
-  cudaMemcpy(h, z, sizeof h, cudaMemcpyDeviceToHost);
-  cudaFree(z);
-  cudaFree(from);
+  const on_device<cuDoubleComplex> x(std::vector<cuDoubleComplex>{{1, 2}, {4, -4}, {-3, 4}});
+  const on_device<double> y(8);
+  const on_device<float> z(4);
+  multiply<<<1, 1>>>(x.p, reinterpret_cast<cuDoubleComplex*>(y.p), reinterpret_cast<cuComplex*>(z.p));
+  const std::vector<float> h = z.host();
   return std::fabs(h[0] - 1) < 1e-6f && std::fabs(h[1]) < 1e-6f && h[2] == 0x5p100f && h[3] == 0x3p100f &&
-         equal(y, expected, 8);
+         y.host() == std::vector<double>{12, 4, 1, 2, 13, 2, 5, -5};
 }
 #if CUDA_VERSION < 12080
 #error "these came with CUDA 12.8"
@@ -453,32 +420,24 @@ __global__ void greatest(long long* y) {
   }
 }
 bool atomic_loads() {
-  long long* y = device_array<long long>(1);
-  greatest<<<1, k_threads>>>(y);
-  const long long expected = k_threads - 1;
-  return equal(y, &expected, 1);
+  const on_device<long long> y(1);
+  greatest<<<1, k_threads>>>(y.p);
+  return y.host()[0] == k_threads - 1;
 }
 
 bool cub_is_right() {
-  int h[k_threads];
+  std::vector<int> h(k_threads);
   for (int i = 0; i < k_threads; ++i) h[i] = i * 5 % 64;
-  int *x = device_array(k_threads, h), *y = device_array<int>(7);
-  cub_parts<<<1, k_threads>>>(x, y);
+  const on_device<int> x(h), y(7);
+  cub_parts<<<1, k_threads>>>(x.p, y.p);
   void* temp = nullptr;
   size_t bytes = 0;
-  cub::DeviceReduce::Sum(temp, bytes, x, y + 6, k_threads);
+  cub::DeviceReduce::Sum(temp, bytes, x.p, y.p + 6, k_threads);
   cudaMalloc(&temp, bytes);
-  cub::DeviceReduce::Sum(temp, bytes, x, y + 6, k_threads);
+  cub::DeviceReduce::Sum(temp, bytes, x.p, y.p + 6, k_threads);
   cudaFree(temp);
-  cudaFree(x);
-  const int expected[7] = {2016, 61, 63, 2016 - 59, 63, -63, 2016};
-  int most[2] = {0, 0};
-  for (int i = 0; i < k_threads; ++i)
-    if (h[i] > most[i / 32]) most[i / 32] = h[i];
-  int all[7];
-  memcpy(all, expected, sizeof all);
-  all[1] = most[0], all[2] = most[1], all[3] = 2016 - h[63];
-  return equal(y, all, 7);
+  const auto most = [&](int warp) { return *std::max_element(h.begin() + 32 * warp, h.begin() + 32 * warp + 32); };
+  return y.host() == std::vector<int>{2016, most(0), most(1), 2016 - h[63], 63, -63, 2016};
 }
 
 // ---- races that a launch outlives
@@ -494,46 +453,44 @@ __global__ void read_beside_an_atomic(unsigned* y, unsigned* z) {
   z[threadIdx.x] = *y;  // read-beside-an-atomic
   atomicAdd(y, 1);
 }
-__global__ void raise(bool* flag) { *flag = true; }  // same-value
+__global__ void raise(bool* flag) { *flag = true; }          // same-value
 __global__ void disagree(int* p) { *p = threadIdx.x / 40; }  // other-value
 __global__ void far_off(int* p) { p[4096] = 1; }             // far-off
 
-int outlives(const char* mode) {
-  unsigned long long* y = device_array<unsigned long long>(k_threads);
-  bool* flag = device_array<bool>(1);
-  int* p = device_array<int>(1);
-  if (!strcmp(mode, "first-read")) add_by_swaps<<<2, k_threads>>>(y);
-  if (!strcmp(mode, "read-beside-an-atomic"))
-    read_beside_an_atomic<<<1, k_threads>>>(reinterpret_cast<unsigned*>(y), reinterpret_cast<unsigned*>(y + 8));
-  raise<<<1, k_threads>>>(flag);
-  if (strcmp(mode, "same-value") && strcmp(mode, "first-read")) disagree<<<1, k_threads>>>(p);
-  if (!strcmp(mode, "far-off")) far_off<<<1, 1>>>(p);
-  printf("reached the end\n");
-  cudaFree(y);
-  cudaFree(flag);
-  cudaFree(p);
-  return 0;
+bool outlives(const char* mode) {
+  const auto is = [&](const char* name) { return std::strcmp(mode, name) == 0; };
+  const on_device<unsigned long long> y(k_threads);
+  const on_device<bool> flag(1);
+  const on_device<int> p(1);
+  if (is("first-read")) add_by_swaps<<<2, k_threads>>>(y.p);
+  if (is("read-beside-an-atomic"))
+    read_beside_an_atomic<<<1, k_threads>>>(reinterpret_cast<unsigned*>(y.p), reinterpret_cast<unsigned*>(y.p + 8));
+  raise<<<1, k_threads>>>(flag.p);
+  if (!is("same-value") && !is("first-read")) disagree<<<1, k_threads>>>(p.p);
+  if (is("far-off")) far_off<<<1, 1>>>(p.p);
+  std::printf("reached the end\n");
+  return true;
 }
 
 int main(int argc, char** argv) {
-  const char* mode = argc > 1 ? argv[1] : "";
-  if (!strcmp(mode, "textures")) return !textures();
-  if (!strcmp(mode, "linear-textures")) return !linear_textures();
-  if (!strcmp(mode, "layers")) return !layers(false) || !layers(true);
-  if (!strcmp(mode, "children")) return !children();
-  if (!strcmp(mode, "surfaces")) return !surfaces(8);
-  if (!strcmp(mode, "surface-too-small")) return !surfaces(7);
-  if (!strcmp(mode, "captured-graph")) return !captured();
-  if (!strcmp(mode, "built-graph")) return !built();
-  if (!strcmp(mode, "graph-memory")) return !graph_memory(true, true) || !graph_memory(false, true);
-  if (!strcmp(mode, "captured-unwritten")) return !graph_memory(true, false);
-  if (!strcmp(mode, "built-unwritten")) return !graph_memory(false, false);
-  if (!strcmp(mode, "launch-by-address")) return !by_address();
-  if (!strcmp(mode, "sixteen-bits")) return !sixteen_bits();
-  if (!strcmp(mode, "votes")) return !votes();
-  if (!strcmp(mode, "cub")) return !cub_is_right();
-  if (!strcmp(mode, "cub-differences")) return !differences_are_right();
-  if (!strcmp(mode, "complex")) return !complex_numbers();
-  if (!strcmp(mode, "atomic-loads")) return !atomic_loads();
-  return outlives(mode);
+  const mode modes[] = {{"textures", textures},
+                        {"linear-textures", linear_textures},
+                        {"layers", [] { return layers(false) && layers(true); }},
+                        {"children", children},
+                        {"surfaces", [] { return surfaces(8); }},
+                        {"captured-graph", captured},
+                        {"built-graph", built},
+                        {"graph-memory", [] { return graph_memory(true, true) && graph_memory(false, true); }},
+                        {"launch-by-address", by_address},
+                        {"sixteen-bits", sixteen_bits},
+                        {"votes", votes},
+                        {"cub", cub_is_right},
+                        {"cub-differences", differences_are_right},
+                        {"complex", complex_numbers},
+                        {"atomic-loads", atomic_loads},
+                        {"surface-too-small", [] { return surfaces(7); }},
+                        {"captured-unwritten", [] { return graph_memory(true, false); }},
+                        {"built-unwritten", [] { return graph_memory(false, false); }}};
+  const int wrong = run_modes(argc, argv, modes);
+  return wrong == 3 ? !outlives(argv[1]) : wrong;
 }

@@ -16,12 +16,6 @@
 #include "on_device.cuh"
 
 template <class T>
-std::vector<T> fetched(const T* device, size_t count) {
-  std::vector<T> host(count);
-  cudaMemcpy(host.data(), device, count * sizeof(T), cudaMemcpyDeviceToHost);
-  return host;
-}
-template <class T>
 bool has_moments(const std::vector<T>& x, double mean, double variance) {
   double sum = 0, squares = 0;
   for (const T v : x) sum += v;
@@ -35,41 +29,35 @@ bool has_moments(const std::vector<T>& x, double mean, double variance) {
 // The host's functions: each of its distribution; a seed repeats the numbers, an offset goes on in them.
 bool generators() {
   constexpr size_t n = 4096;
-  float* x = nullptr;
-  double* d = nullptr;
-  unsigned* u = nullptr;
-  cudaMalloc(&x, n * sizeof *x);
-  cudaMalloc(&d, n * sizeof *d);
-  cudaMalloc(&u, n * sizeof *u);
+  const on_device<float> x(n);
+  const on_device<double> d(n);
+  const on_device<unsigned> u(n);
   curandGenerator_t g, host_generator;
   curandCreateGenerator(&g, CURAND_RNG_PSEUDO_DEFAULT);
   curandSetPseudoRandomGeneratorSeed(g, 1234ULL);
-  curandGenerateUniform(g, x, n);
-  const std::vector<float> first = fetched(x, n);
+  curandGenerateUniform(g, x.p, n);
+  const std::vector<float> first = x.host();
   bool right = has_moments(first, 0.5, 1 / 12.0);
   for (const float v : first) right &= v > 0 && v <= 1;
   curandSetPseudoRandomGeneratorSeed(g, 1234ULL);
   curandSetGeneratorOffset(g, 10);
-  curandGenerateUniform(g, x, n - 10);
-  right &= fetched(x, 1)[0] == first[10];
-  right &= curandGenerateNormal(g, x, n - 1, 0, 1) == CURAND_STATUS_LENGTH_NOT_MULTIPLE;
-  right &= curandGenerateNormal(g, x, n, 3, 2) == CURAND_STATUS_SUCCESS && has_moments(fetched(x, n), 3, 4);
-  right &= curandGenerateNormalDouble(g, d, n, 0, 1) == CURAND_STATUS_SUCCESS && has_moments(fetched(d, n), 0, 1);
-  right &= curandGenerateLogNormalDouble(g, d, n, 0, 0.5) == CURAND_STATUS_SUCCESS &&
-           has_moments(fetched(d, n), 1.133, 0.365);
-  right &= curandGeneratePoisson(g, u, n, 4) == CURAND_STATUS_SUCCESS && has_moments(fetched(u, n), 4, 4);
+  curandGenerateUniform(g, x.p, n - 10);
+  right &= x.host()[0] == first[10];
+  right &= curandGenerateNormal(g, x.p, n - 1, 0, 1) == CURAND_STATUS_LENGTH_NOT_MULTIPLE;
+  right &= curandGenerateNormal(g, x.p, n, 3, 2) == CURAND_STATUS_SUCCESS && has_moments(x.host(), 3, 4);
+  right &= curandGenerateNormalDouble(g, d.p, n, 0, 1) == CURAND_STATUS_SUCCESS && has_moments(d.host(), 0, 1);
+  right &=
+      curandGenerateLogNormalDouble(g, d.p, n, 0, 0.5) == CURAND_STATUS_SUCCESS && has_moments(d.host(), 1.133, 0.365);
+  right &= curandGeneratePoisson(g, u.p, n, 4) == CURAND_STATUS_SUCCESS && has_moments(u.host(), 4, 4);
   float on_host[64] = {};
   curandCreateGeneratorHost(&host_generator, CURAND_RNG_PSEUDO_MT19937);
   right &= curandGenerateUniform(host_generator, on_host, 64) == CURAND_STATUS_SUCCESS && on_host[63] > 0;
   curandDestroyGenerator(host_generator);
   curandDestroyGenerator(g);
   curandCreateGenerator(&g, CURAND_RNG_QUASI_SOBOL32);
-  curandGenerateUniformDouble(g, d, n);
-  right &= std::fabs(fetched(d, n)[2] - 0.75) < 1e-9 && has_moments(fetched(d, n), 0.5, 1 / 12.0);
+  curandGenerateUniformDouble(g, d.p, n);
+  right &= std::fabs(d.host()[2] - 0.75) < 1e-9 && has_moments(d.host(), 0.5, 1 / 12.0);
   curandDestroyGenerator(g);
-  cudaFree(x);
-  cudaFree(d);
-  cudaFree(u);
   return right;
 }
 
@@ -83,14 +71,13 @@ __global__ void draw(float* y, int n) {
 // The device's generators are the toolkit's own code.
 bool device_generators() {
   constexpr int n = 2048;
-  float* y = nullptr;
-  cudaMalloc(&y, 2 * n * sizeof *y);
+  const on_device<float> y(2 * n);
   bool right = true;
   for (const auto kernel : {draw<curandState>, draw<curandStatePhilox4_32_10_t>}) {
-    kernel<<<n / 256, 256>>>(y, n);
-    right &= has_moments(fetched(y, n), 0.5, 1 / 12.0) && has_moments(fetched(y + n, n), 0, 1);
+    kernel<<<n / 256, 256>>>(y.p, n);
+    const std::vector<float> got = y.host(), uniform(got.begin(), got.begin() + n), normal(got.begin() + n, got.end());
+    right &= has_moments(uniform, 0.5, 1 / 12.0) && has_moments(normal, 0, 1);
   }
-  cudaFree(y);
   return right;
 }
 
@@ -101,16 +88,15 @@ __global__ void scale(cufftComplex* x, int n, float by) {
 // Lengths with factors 2, 3, 5 and 7, there and back, against the definition.
 bool complex_transform(int nx, int ny) {
   const int n = nx * ny;
-  std::vector<std::complex<float>> x(n), y(n);
+  std::vector<std::complex<float>> x(n);
   for (int i = 0; i < n; ++i) x[i] = {std::sin(1.0f * i), std::cos(3.0f * i * i)};
-  cufftComplex* d = nullptr;
-  cudaMalloc(&d, n * sizeof *d);
-  cudaMemcpy(d, x.data(), n * sizeof *d, cudaMemcpyHostToDevice);
+  const on_device<std::complex<float>> numbers(x);
+  auto* const d = reinterpret_cast<cufftComplex*>(numbers.p);
   cufftHandle plan;
   bool right =
       (ny == 1 ? cufftPlan1d(&plan, nx, CUFFT_C2C, 1) : cufftPlan2d(&plan, nx, ny, CUFFT_C2C)) == CUFFT_SUCCESS;
   right &= cufftExecC2C(plan, d, d, CUFFT_FORWARD) == CUFFT_SUCCESS;
-  cudaMemcpy(y.data(), d, n * sizeof *d, cudaMemcpyDeviceToHost);
+  std::vector<std::complex<float>> y = numbers.host();
   for (int k = 0; k < nx; ++k)
     for (int l = 0; l < ny; ++l) {
       std::complex<double> sum = 0;
@@ -122,10 +108,9 @@ bool complex_transform(int nx, int ny) {
     }
   right &= cufftExecC2C(plan, d, d, CUFFT_INVERSE) == CUFFT_SUCCESS;
   scale<<<(n + 63) / 64, 64>>>(d, n, 1.0f / n);
-  cudaMemcpy(y.data(), d, n * sizeof *d, cudaMemcpyDeviceToHost);
+  y = numbers.host();
   for (int i = 0; i < n; ++i) right &= std::abs(x[i] - y[i]) < 1e-4f;
   cufftDestroy(plan);
-  cudaFree(d);
   return right;
 }
 // Batches of reals, there and back, out of place and in place.
@@ -133,21 +118,17 @@ bool real_transform() {
   constexpr int n = 12, half = n / 2 + 1, batches = 3;
   std::vector<double> x(n * batches);
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(2.0 * i) + i % 5;
-  double *real = nullptr, *padded = nullptr;
-  cufftDoubleComplex* spectrum = nullptr;
-  cudaMalloc(&real, x.size() * sizeof *real);
-  cudaMalloc(&padded, 2 * half * batches * sizeof *padded);
-  cudaMalloc(&spectrum, half * batches * sizeof *spectrum);
-  cudaMemcpy(real, x.data(), x.size() * sizeof *real, cudaMemcpyHostToDevice);
-  cudaMemcpy2D(padded, 2 * half * sizeof *padded, x.data(), n * sizeof *real, n * sizeof *real, batches,
+  const on_device<double> real(x), padded(2 * half * batches);
+  const on_device<cufftDoubleComplex> spectrum(half * batches);
+  cudaMemcpy2D(padded.p, 2 * half * sizeof(double), x.data(), n * sizeof(double), n * sizeof(double), batches,
                cudaMemcpyHostToDevice);
   cufftHandle there, back;
   bool right = cufftPlan1d(&there, n, CUFFT_D2Z, batches) == CUFFT_SUCCESS &&
                cufftPlan1d(&back, n, CUFFT_Z2D, batches) == CUFFT_SUCCESS;
-  right &= cufftExecD2Z(there, real, spectrum) == CUFFT_SUCCESS;
-  right &= cufftExecD2Z(there, padded, reinterpret_cast<cufftDoubleComplex*>(padded)) == CUFFT_SUCCESS;
-  const std::vector<cufftDoubleComplex> y = fetched(spectrum, half * batches);
-  const std::vector<double> z = fetched(padded, 2 * half * batches);
+  right &= cufftExecD2Z(there, real.p, spectrum.p) == CUFFT_SUCCESS;
+  right &= cufftExecD2Z(there, padded.p, reinterpret_cast<cufftDoubleComplex*>(padded.p)) == CUFFT_SUCCESS;
+  const std::vector<cufftDoubleComplex> y = spectrum.host();
+  const std::vector<double> z = padded.host();
   for (int b = 0; b < batches; ++b)
     for (int k = 0; k < half; ++k) {
       std::complex<double> sum = 0;
@@ -156,14 +137,11 @@ bool real_transform() {
       right &= std::abs(sum - std::complex<double>(value.x, value.y)) < 1e-10;
       right &= value.x == z[2 * (b * half + k)] && value.y == z[2 * (b * half + k) + 1];
     }
-  right &= cufftExecZ2D(back, spectrum, real) == CUFFT_SUCCESS;
-  const std::vector<double> again = fetched(real, x.size());
+  right &= cufftExecZ2D(back, spectrum.p, real.p) == CUFFT_SUCCESS;
+  const std::vector<double> again = real.host();
   for (size_t i = 0; i < x.size(); ++i) right &= std::fabs(again[i] / n - x[i]) < 1e-12;
   cufftDestroy(there);
   cufftDestroy(back);
-  cudaFree(real);
-  cudaFree(padded);
-  cudaFree(spectrum);
   return right;
 }
 bool transforms() {
