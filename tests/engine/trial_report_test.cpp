@@ -11,19 +11,11 @@
 #include "properties/engine/cases/generate.hpp"
 #include "properties/engine/error.hpp"
 #include "properties/engine/processes/contain.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
 #include "properties/engine/trials/trial.hpp"
+#include "tests/engine/softmax_case.hpp"
 
 namespace warpcheck::engine {
 namespace {
-
-case_report run_variant(const std::string& variant, const std::string& layout = "", const std::string& knobs = "") {
-  return run_case(parse_case_line(
-      fmt::format("v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
-                  "variant={} {}",
-                  layout, TEST_CANDIDATE, variant, knobs)));
-}
 
 TEST(trial_report, names_an_element_that_nobody_wrote) {
   EXPECT_NE(run_variant("leaves_one_unwritten").message.find("y[0,0] was not written"), std::string::npos);
@@ -60,10 +52,7 @@ TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
   EXPECT_EQ(run_variant("writes_gap", far).result, verdict::out_of_bounds);
   EXPECT_EQ(run_variant("off_by_little", far).result, verdict::violation);
   const auto with_far_input = [](const char* variant) {
-    return run_case(parse_case_line(
-        fmt::format("v1 softmax/within-error-bound x=f32[2x37] ld=67108865 fill=randn(5) | y=f32[2x37] | candidate={} "
-                    "device=cpu variant={}",
-                    TEST_CANDIDATE, variant)));
+    return run_softmax("x=f32[2x37] ld=67108865 fill=randn(5) | y=f32[2x37]", variant);
   };
   EXPECT_EQ(with_far_input("right").result, verdict::pass) << describe(with_far_input("right"));
   EXPECT_EQ(with_far_input("changes_input").result, verdict::input_modified);
@@ -72,10 +61,7 @@ TEST(trial_report, sees_the_gaps_of_rows_that_are_far_apart) {
 // Up to 256 MiB the whole of a gap is looked at, beyond that its first 256 bytes.
 TEST(trial_report, sees_all_of_the_gaps_of_256_MiB) {
   const auto run = [](int64_t ld) {
-    return run_case(parse_case_line(fmt::format(
-        "v1 softmax/within-error-bound x=f32[2x37] fill=randn(5) | y=f32[2x37] ld={} | candidate={} device=cpu "
-        "variant=writes_far_into_gap",
-        ld, TEST_CANDIDATE)));
+    return run_softmax(fmt::format("x=f32[2x37] fill=randn(5) | y=f32[2x37] ld={}", ld), "writes_far_into_gap");
   };
   const int64_t most = (int64_t{1} << 26) - 37;
   EXPECT_NE(run(most).message.find("tensor y was written at element 1037"), std::string::npos) << run(most).message;
@@ -103,10 +89,7 @@ TEST(trial_report, of_a_nondeterministic_element_shows_both_values) {
 }
 
 TEST(trial_report, takes_one_nan_for_another_unless_a_contract_keeps_them) {
-  const trial_case c = parse_case_line(fmt::format(
-      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) edit=1,4:nan | y=f32[3x37] | candidate={} device=cpu "
-      "variant=another_nan_each_time",
-      TEST_CANDIDATE));
+  const trial_case c = softmax_case("x=f32[3x37] fill=randn(5) edit=1,4:nan | y=f32[3x37]", "another_nan_each_time");
   EXPECT_EQ(run_case(c).result, verdict::pass);
   trial t(c);
   t.keep_nan_bits();
@@ -144,45 +127,33 @@ TEST(trial_report, fills_outputs_with_other_bytes_each_time) {
   EXPECT_GE(r.launches, 5);
 }
 
+case_report run_refusal(const std::string& variant) {
+  return run_softmax("x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2]", variant, "", "rejects-invalid-calls");
+}
+
 // A letter is a sentence to the trial, and what is refused has its input, like any call.
 TEST(trial_report, takes_a_short_refusal_and_one_that_looked_at_the_input) {
   for (const char* variant : {"refuses_briefly", "refuses_after_looking"}) {
-    const case_report r = run_case(parse_case_line(
-        fmt::format("v1 softmax/rejects-invalid-calls x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
-                    "candidate={} device=cpu variant={}",
-                    TEST_CANDIDATE, variant)));
+    const case_report r = run_refusal(variant);
     EXPECT_EQ(r.result, verdict::pass) << describe(r);
   }
 }
 
 // Whatever its first byte: an umlaut's is negative where char is.
 TEST(trial_report, a_refusal_says_why_in_any_language) {
-  const auto run = [](const char* variant) {
-    return run_case(parse_case_line(
-        fmt::format("v1 softmax/rejects-invalid-calls x=f32[2x5] fill=randn(5) | y=f32[2x5] | index=i64[2] | "
-                    "candidate={} device=cpu variant={}",
-                    TEST_CANDIDATE, variant)));
-  };
-  EXPECT_EQ(run("refuses_with_umlaut").result, verdict::pass) << describe(run("refuses_with_umlaut"));
-  EXPECT_EQ(run("refuses_silently").result, verdict::error_return);
-  EXPECT_NE(run("refuses_silently").message.find("refused without a message"), std::string::npos);
+  EXPECT_EQ(run_refusal("refuses_with_umlaut").result, verdict::pass) << describe(run_refusal("refuses_with_umlaut"));
+  EXPECT_EQ(run_refusal("refuses_silently").result, verdict::error_return);
+  EXPECT_NE(run_refusal("refuses_silently").message.find("refused without a message"), std::string::npos);
 }
 
 TEST(trial_report, an_output_without_elements_has_no_byte_to_write) {
-  const auto run = [](const char* variant) {
-    return run_case(parse_case_line(
-        fmt::format("v1 softmax/within-error-bound x=f32[3x0] fill=constant(0) | y=f32[3x0] | candidate={} device=cpu "
-                    "variant={}",
-                    TEST_CANDIDATE, variant)));
-  };
-  EXPECT_EQ(run("right").result, verdict::pass);
-  EXPECT_EQ(run("writes_into_nothing").result, verdict::out_of_bounds);
+  const std::string empty = "x=f32[3x0] fill=constant(0) | y=f32[3x0]";
+  EXPECT_EQ(run_softmax(empty, "right").result, verdict::pass);
+  EXPECT_EQ(run_softmax(empty, "writes_into_nothing").result, verdict::out_of_bounds);
 }
 
 TEST(trial_report, has_a_worst_element_though_all_are_exact) {
-  const case_report r = run_case(parse_case_line(fmt::format(
-      "v1 softmax/within-error-bound x=f32[2x1] fill=randn(5) | y=f32[2x1] | candidate={} device=cpu variant=right",
-      TEST_CANDIDATE)));
+  const case_report r = run_softmax("x=f32[2x1] fill=randn(5) | y=f32[2x1]", "right");
   EXPECT_EQ(r.max_error_ratio, 0);
   ASSERT_TRUE(r.worst);
   EXPECT_EQ(r.worst->row, 0);

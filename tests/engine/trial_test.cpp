@@ -9,19 +9,13 @@
 #include <vector>
 
 #include "properties/engine/error.hpp"
-#include "properties/engine/trials/property.hpp"
-#include "properties/engine/trials/run_case.hpp"
+#include "tests/engine/softmax_case.hpp"
 
 namespace warpcheck::engine {
 namespace {
 
-case_report run_variant(const std::string& variant, const std::string& layout = "") {
-  const std::string line = fmt::format(
-      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | index=i64[3] | candidate={} "
-      "device=cpu "
-      "variant={}",
-      layout, TEST_CANDIDATE, variant);
-  return run_case(parse_case_line(line));
+case_report run_both_outputs(const std::string& variant, const std::string& layout = "") {
+  return run_softmax("x=f32[3x37] fill=randn(5) | y=f32[3x37] " + layout + " | index=i64[3]", variant);
 }
 
 struct misbehaviour {
@@ -33,7 +27,7 @@ struct misbehaviour {
 class trial_verdict : public testing::TestWithParam<misbehaviour> {};
 
 TEST_P(trial_verdict, is_the_one_of_the_misbehaviour) {
-  const case_report r = run_variant(GetParam().variant, GetParam().layout);
+  const case_report r = run_both_outputs(GetParam().variant, GetParam().layout);
   EXPECT_EQ(name_of(r.result), name_of(GetParam().expected)) << describe(r);
   EXPECT_EQ(r.message.empty(), r.result == verdict::pass);
   // The line in the report reproduces the verdict.
@@ -56,11 +50,8 @@ INSTANTIATE_TEST_SUITE_P(all, trial_verdict,
                                          misbehaviour{"leaves_one_unwritten", "", verdict::violation}),
                          [](const auto& info) { return fmt::format("{}_{}", info.param.variant, info.index); });
 
-case_report run_launched(const std::string& variant, const std::string& knobs, const std::string& y = "") {
-  return run_case(parse_case_line(
-      fmt::format("v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] {} | candidate={} device=cpu "
-                  "variant={} {}",
-                  y, TEST_CANDIDATE, variant, knobs)));
+case_report run_launched(const std::string& variant, const std::string& knobs) {
+  return run_variant(variant, "", knobs);
 }
 
 TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
@@ -75,15 +66,12 @@ TEST(trial, a_second_launch_into_the_same_buffers_gives_the_same_bits) {
     EXPECT_EQ(run_case(parse_case_line(r.line)).result, verdict::nondeterministic) << r.line;
   }
   // In place the second launch would get another input, so there is none.
-  EXPECT_EQ(run_launched("right", "launch=again:3", "in_place=x").launches, 3);
+  EXPECT_EQ(run_variant("right", "in_place=x", "launch=again:3").launches, 3);
 }
 
 TEST(trial, gaps_of_the_input_hold_other_bytes_in_another_run) {
   const auto run_gaps = [](const std::string& variant) {
-    return run_case(parse_case_line(fmt::format(
-        "v1 softmax/within-error-bound x=f32[3x37] ld=40 fill=randn(5) | y=f32[3x37] | candidate={} device=cpu "
-        "variant={}",
-        TEST_CANDIDATE, variant)));
+    return run_softmax("x=f32[3x37] ld=40 fill=randn(5) | y=f32[3x37]", variant);
   };
   EXPECT_EQ(name_of(run_gaps("right").result), name_of(verdict::pass));
   EXPECT_EQ(name_of(run_gaps("looks_into_gap").result), name_of(verdict::nondeterministic));
@@ -104,9 +92,7 @@ TEST(trial, refuses_ways_to_launch_that_do_not_exist) {
 }
 
 TEST(trial, keeps_a_histogram_of_ratios_where_it_is_asked_for) {
-  const trial_case c = parse_case_line(fmt::format(
-      "v1 softmax/within-error-bound x=f32[3x37] fill=randn(5) | y=f32[3x37] | candidate={} device=cpu variant=right",
-      TEST_CANDIDATE));
+  const trial_case c = softmax_case("x=f32[3x37] fill=randn(5) | y=f32[3x37]", "right");
   EXPECT_TRUE(run_case(c).error_ratios.thousandths.empty());
   const case_report r = run_case_with_ratios(c);
   EXPECT_EQ(r.error_ratios.elements(), r.compared);
@@ -131,25 +117,25 @@ TEST(trial, keeps_errors_in_bins_of_ulp_and_of_shares_of_the_bound) {
   h.add(1e-300, 1e-300);
   EXPECT_EQ(to_json(h).dump(), R"({"shares":[[0.0,1],[0.05,2],[0.1,1],[1.0,1],["+inf",2]],)"
                                R"("ulps":[[0.0,1],[0.00390625,1],[0.5,1],[1.0,1],[1024.0,1],["+inf",2]]})");
-  const case_report r = run_variant("right"), again = report_from_json(to_json(r));
+  const case_report r = run_both_outputs("right"), again = report_from_json(to_json(r));
   EXPECT_EQ(r.errors.elements(), r.compared);
   EXPECT_EQ(again.errors.shares, r.errors.shares);
   EXPECT_EQ(again.errors.ulps, r.errors.ulps);
-  EXPECT_GT(run_variant("off_by_little").errors.shares.back(), 0);
+  EXPECT_GT(run_both_outputs("off_by_little").errors.shares.back(), 0);
   EXPECT_THROW(
       report_from_json(std::string(to_json(r)).replace(to_json(r).find("\"shares\":[["), 11, "\"shares\":[[9")),
       usage_error);
 }
 
 TEST(trial, counts_every_compared_element) {
-  const case_report r = run_variant("right");
+  const case_report r = run_both_outputs("right");
   EXPECT_EQ(r.compared, 3 * 37);
   EXPECT_GT(r.max_error_ratio, 0);
   EXPECT_LT(r.max_error_ratio, 1);
 }
 
 TEST(trial, reports_the_worst_element_of_a_violation) {
-  const case_report r = run_variant("off_by_little");
+  const case_report r = run_both_outputs("off_by_little");
   ASSERT_TRUE(r.worst);
   EXPECT_EQ(r.worst->row, 2);
   EXPECT_EQ(r.worst->col, 36);
