@@ -48,12 +48,12 @@ struct split_leaf_values {
 
 // A leaf and its histogram: slots of two doubles, and optionally the rows of each slot.
 struct split_problem {
-  std::span<const double> slots;
-  std::span<const int64_t> counts;
-  std::vector<split_feature> features;
-  std::vector<bool> used;  // per feature
-  split_leaf_values leaf;
-  split_settings settings;
+  std::span<const double> slots = {};
+  std::span<const int64_t> counts = {};
+  std::vector<split_feature> features = {};
+  std::vector<bool> used = {};  // per feature
+  split_leaf_values leaf = {};
+  split_settings settings = {};
 };
 
 struct split_part {

@@ -18,8 +18,7 @@ job job_in_order(std::string id, int64_t count, int64_t first = 0) {
 }
 
 TEST(supervisor, a_case_with_nothing_to_judge_is_drawn_again) {
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   options.run = [](const trial_case& c) -> case_report {
     case_report r = passing(c);
     const int64_t i = number_of(c);
@@ -44,8 +43,7 @@ TEST(supervisor, a_case_with_nothing_to_judge_is_drawn_again) {
 TEST(supervisor, what_costs_little_comes_first_and_last) {
   const warpcheck::self::scratch_folder folder;
   const std::string file = folder.path("order"), seen = folder.path("seen");
-  supervise_options options;
-  options.workers = 1;
+  supervise_options options{.workers = 1};
   options.run = [&](const trial_case& c) {
     std::ofstream(file, std::ios::app) << number_of(c) << " ";
     // The parent has time to look at the first cases.
@@ -72,8 +70,7 @@ TEST(supervisor, what_costs_little_comes_first_and_last) {
 }
 
 TEST(supervisor, no_worker_waits_for_the_long_cases_of_another) {
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   const warpcheck::self::scratch_folder folder;
   const std::string file = folder.path("order");
   // One worker is at case 0 until the other has run all the rest.
@@ -97,8 +94,7 @@ TEST(supervisor, no_worker_waits_for_the_long_cases_of_another) {
 }
 
 TEST(supervisor, a_long_case_is_named) {
-  supervise_options options;
-  options.workers = 1;
+  supervise_options options{.workers = 1};
   options.run = [](const trial_case& c) {
     if (number_of(c) == 3) usleep(1500000);
     return passing(c);

@@ -24,11 +24,8 @@ struct killed_run {
   job cases = {"killed", numbered_case, k_cases};
 
   supervise_options options() {
-    supervise_options o;
-    o.workers = k_workers;
-    o.journal_folder = folder.path();
-    o.resume = true;
-    o.max_failures_per_job = 0;
+    supervise_options o{
+        .workers = k_workers, .journal_folder = folder.path(), .resume = true, .max_failures_per_job = 0};
     o.run = [this](const trial_case& c) {
       ++runs[number_of(c)];
       case_report r = passing(c);
@@ -104,9 +101,7 @@ TEST(resume, workers_die_with_their_supervisor) {
   shared_numbers in_flight(1);
   const pid_t supervising = fork();
   if (supervising == 0) {
-    supervise_options options;
-    options.workers = 2;
-    options.journal_folder = folder.path();
+    supervise_options options{.workers = 2, .journal_folder = folder.path()};
     options.run = [&](const trial_case&) -> case_report {
       ++in_flight[0];
       for (;;) pause();

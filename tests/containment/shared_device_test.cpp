@@ -96,11 +96,7 @@ struct shared_run {
   }
 
   supervise_options options(int workers = k_workers) {
-    supervise_options o;
-    o.workers = workers;
-    o.max_failures_per_job = 0;
-    o.shared_device = true;
-    o.timeout_seconds = 20;
+    supervise_options o{.workers = workers, .timeout_seconds = 20, .max_failures_per_job = 0, .shared_device = true};
     o.run = [this](const trial_case& c) { return run(c); };
     return o;
   }

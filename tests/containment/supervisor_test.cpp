@@ -30,11 +30,7 @@ job numbered_job(std::string id, int64_t count, int64_t first = 0) {
 }
 
 supervise_options passing_options(int workers, const std::string& journal_folder = "") {
-  supervise_options options;
-  options.workers = workers;
-  options.run = passing;
-  options.journal_folder = journal_folder;
-  return options;
+  return supervise_options{.workers = workers, .journal_folder = journal_folder, .run = passing};
 }
 
 template <class Error>
@@ -55,9 +51,7 @@ case_report run_hostile(const trial_case& c) {
 }
 
 TEST(supervisor, starts_each_worker_with_its_number) {
-  supervise_options options;
-  options.workers = 3;
-  options.max_failures_per_job = 0;
+  supervise_options options{.workers = 3, .max_failures_per_job = 0};
   int number = -1;  // of the process that a case runs in
   options.at_start = [&](int worker) { number = worker; };
   options.run = [&](const trial_case& c) {
@@ -77,8 +71,7 @@ TEST(supervisor, starts_each_worker_with_its_number) {
 TEST(supervisor, reports_every_hostile_case_rightly_and_runs_all_others) {
   const auto& behaviours = hostile_behaviours();
   const auto count = static_cast<int64_t>(3 * behaviours.size());
-  supervise_options options;
-  options.run = run_hostile;
+  supervise_options options{.run = run_hostile};
   options.timeout_seconds = 2;  // of a processor; also for the harmless ones
   options.max_failures_per_job = 0;
   std::string one;
@@ -127,8 +120,7 @@ TEST(supervisor, results_do_not_depend_on_the_number_of_workers) {
     if (number_of(c) % 101 == 100) r.result = verdict::violation;
     return r;
   };
-  supervise_options options;
-  options.run = run;
+  supervise_options options{.run = run};
   std::string one;
   for (int workers : {1, 2, 5, 0}) {
     options.workers = workers;
@@ -160,8 +152,7 @@ void lose_positions() {
 
 TEST(supervisor, positions_that_the_code_on_trial_loses_are_run) {
   shared_numbers runs(40);
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   options.run = [&](const trial_case& c) {
     if (++runs[number_of(c)] == 1 && number_of(c) % 10 == 5) lose_positions();
     return passing(c);
@@ -175,11 +166,10 @@ TEST(supervisor, the_shards_of_a_run_are_a_partition_of_its_cases) {
                                  numbered_job("d", 30, 200)};
   const auto run_shard = [&](int index, int count) {
     shared_numbers runs(300);
-    supervise_options options;
-    options.workers = 2;
-    options.shard_index = index;
-    options.shard_count = count;
-    options.first = {numbered_case(290), numbered_case(291), numbered_case(292)};
+    supervise_options options{.workers = 2,
+                              .shard_index = index,
+                              .shard_count = count,
+                              .first = {numbered_case(290), numbered_case(291), numbered_case(292)}};
     options.run = [&](const trial_case& c) {
       ++runs[number_of(c)];
       return passing(c);
@@ -208,9 +198,7 @@ TEST(supervisor, the_shards_of_a_run_are_a_partition_of_its_cases) {
 
 TEST(supervisor, regressions_run_first_and_are_a_job_of_their_own) {
   shared_numbers order(20);
-  supervise_options options;
-  options.workers = 1;
-  options.first = {numbered_case(15), numbered_case(16)};
+  supervise_options options{.workers = 1, .first = {numbered_case(15), numbered_case(16)}};
   options.run = [&](const trial_case& c) {
     int64_t n = 0;
     while (order[n]) ++n;
@@ -228,9 +216,7 @@ TEST(supervisor, regressions_run_first_and_are_a_job_of_their_own) {
 
 TEST(supervisor, a_process_that_says_so_runs_no_other_case) {
   shared_numbers pids(40);
-  supervise_options options;
-  options.workers = 1;
-  options.max_failures_per_job = 0;
+  supervise_options options{.workers = 1, .max_failures_per_job = 0};
   options.run = [&](const trial_case& c) {
     const int64_t i = number_of(c);
     pids[i] = getpid();
@@ -259,8 +245,7 @@ TEST(supervisor, a_generator_that_dies_or_throws_is_blamed_on_its_case) {
                       return numbered_case(i);
                     },
                     8};
-  supervise_options options;
-  options.run = passing;
+  supervise_options options{.run = passing};
   for (int workers : {1, 3}) {
     options.workers = workers;
     const run_result_set results = supervise({made}, options);
@@ -282,10 +267,7 @@ TEST(supervisor, a_generator_that_hangs_is_a_timeout) {
                       return numbered_case(i);
                     },
                     3};
-  supervise_options options;
-  options.workers = 1;
-  options.timeout_seconds = 1;
-  options.run = passing;
+  supervise_options options{.workers = 1, .timeout_seconds = 1, .run = passing};
   const run_result_set results = supervise({made}, options);
   EXPECT_EQ(results.jobs[0].cases, 3);
   ASSERT_EQ(results.jobs[0].failures.size(), 1u);
@@ -294,8 +276,7 @@ TEST(supervisor, a_generator_that_hangs_is_a_timeout) {
 }
 
 TEST(supervisor, an_error_of_the_suite_is_the_verdict_of_its_case) {
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   options.run = [](const trial_case& c) -> case_report {
     if (number_of(c) == 9) throw usage_error("sm: 'x' is not a number");
     if (number_of(c) == 17) throw environment_error("libx.so: no such file");
@@ -323,10 +304,7 @@ TEST(supervisor, an_error_of_the_suite_is_the_verdict_of_its_case) {
 }
 
 TEST(supervisor, options_out_of_range_are_refused) {
-  supervise_options options;
-  options.run = passing;
-  options.shard_count = 4;
-  options.shard_index = 4;
+  supervise_options options{.shard_index = 4, .shard_count = 4, .run = passing};
   EXPECT_NE(error_of<usage_error>({}, options).find("shard: 4/4"), std::string::npos);
   options.shard_index = 0;
   options.timeout_seconds = 0;
@@ -337,8 +315,7 @@ TEST(supervisor, options_out_of_range_are_refused) {
 }
 
 TEST(supervisor, no_cases_are_no_error_here) {
-  supervise_options options;
-  options.run = passing;
+  supervise_options options{.run = passing};
   const run_result_set results = supervise({numbered_job("a", 0)}, options);
   ASSERT_EQ(results.jobs.size(), 1u);
   EXPECT_EQ(results.jobs[0].cases, 0);
@@ -346,8 +323,7 @@ TEST(supervisor, no_cases_are_no_error_here) {
 
 TEST(supervisor, progress_ends_with_everything_done) {
   progress last;
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   options.run = [](const trial_case& c) {
     case_report r = passing(c);
     if (number_of(c) % 100 == 7) r.result = verdict::race;
@@ -369,9 +345,7 @@ TEST(supervisor, progress_ends_with_everything_done) {
 }
 
 TEST(supervisor, a_time_budget_ends_an_endless_run) {
-  supervise_options options;
-  options.workers = 2;
-  options.time_budget_seconds = 0.3;
+  supervise_options options{.workers = 2, .time_budget_seconds = 0.3};
   options.run = [](const trial_case& c) {
     while (number_of(c) == 50) pause();
     return passing(c);
@@ -488,8 +462,7 @@ TEST(supervisor, a_case_of_another_shard_is_refused) {
 TEST(supervisor, a_job_that_has_failed_often_enough_is_not_run_to_its_end) {
   shared_numbers runs(1);
   constexpr int64_t count = 1000000;
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   options.run = [&](const trial_case& c) {
     ++runs[0];
     case_report r = passing(c);
@@ -545,9 +518,7 @@ TEST(supervisor, a_full_disk_is_one_clear_error_and_finished_cases_stay) {
 TEST(supervisor, an_unusable_folder_is_one_clear_error) {
   const scratch_folder folder;
   std::ofstream(folder.path() + "/file") << "not a folder";
-  supervise_options options;
-  options.run = passing;
-  options.journal_folder = folder.path() + "/file";
+  supervise_options options{.journal_folder = folder.path() + "/file", .run = passing};
   EXPECT_NE(error_of<environment_error>({numbered_job("a", 5)}, options).find("journal: cannot make the folder"),
             std::string::npos);
 }
@@ -557,8 +528,7 @@ TEST(supervisor, temporary_journals_leave_nothing) {
   const char* before = getenv("TMPDIR");
   const std::string saved = before ? before : "";
   setenv("TMPDIR", folder.path().c_str(), 1);
-  supervise_options options;
-  options.workers = 2;
+  supervise_options options{.workers = 2};
   bool seen = false;
   options.on_progress = [&](const progress&) { seen = !std::filesystem::is_empty(folder.path()); };
   options.run = passing;

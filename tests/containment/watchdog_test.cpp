@@ -48,11 +48,7 @@ void let_the_worker_go_on(const shared_numbers& numbers) {
 }
 
 supervise_options one_worker(const scratch_folder& folder) {
-  supervise_options options;
-  options.workers = 1;
-  options.timeout_seconds = 1;
-  options.journal_folder = folder.path();
-  return options;
+  return supervise_options{.workers = 1, .timeout_seconds = 1, .journal_folder = folder.path()};
 }
 
 TEST(watchdog, a_result_that_comes_at_the_last_moment_counts_and_the_next_case_is_not_blamed) {

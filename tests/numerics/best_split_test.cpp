@@ -35,13 +35,11 @@ const std::vector<double> k_slots = {1, 1, 10, 2, 100, 4, 1000, 8};
 const std::vector<int64_t> k_rows = {1, 2, 4, 8};
 
 split_problem four_bins(const split_feature& f) {
-  split_problem p;
-  p.slots = std::span(k_slots).subspan(static_cast<size_t>(2 * f.mfb_offset));
-  p.counts = std::span(k_rows).subspan(static_cast<size_t>(f.mfb_offset));
-  p.features = {f};
-  p.leaf = {0, 1111, 15, 15, 0, 0, 5};
-  p.settings = plain_settings();
-  return p;
+  return split_problem{.slots = std::span(k_slots).subspan(static_cast<size_t>(2 * f.mfb_offset)),
+                       .counts = std::span(k_rows).subspan(static_cast<size_t>(f.mfb_offset)),
+                       .features = {f},
+                       .leaf = {0, 1111, 15, 15, 0, 0, 5},
+                       .settings = plain_settings()};
 }
 
 // threshold, where missing values go, left sums, rows of the side that is scanned, categories
@@ -173,11 +171,7 @@ TEST(split_reference, sorted_categories_go_left_from_either_end) {
 TEST(split_reference, prefixes_are_passed_over_or_end_the_walk) {
   const std::vector<double> slots = {0, 0, 1, 4, 3, 3, 10, 5, 80, 8};
   const std::vector<int64_t> rows = {0, 4, 3, 5, 8};
-  split_problem p;
-  p.slots = slots;
-  p.counts = rows;
-  p.features = {categorical(5)};
-  p.leaf = {0, 94, 20, 20, 0, 0, 0};
+  split_problem p{.slots = slots, .counts = rows, .features = {categorical(5)}, .leaf = {0, 94, 20, 20, 0, 0, 0}};
   const auto thresholds = [&](double min_hessian, int64_t min_data, int64_t min_group) {
     p.settings = plain_settings();
     p.settings.min_hessian = min_hessian;
@@ -256,9 +250,7 @@ TEST(split_reference, radius_of_a_sum) {
 
 // T = sign(s) max(|s| - l1, 0)
 TEST(split_reference, gain_of_a_leaf) {
-  split_settings s;
-  s.lambda_l1 = 2;
-  s.lambda_l2 = 6;
+  split_settings s{.lambda_l1 = 2, .lambda_l2 = 6};
   EXPECT_EQ(leaf_gain(-10, 26, s), 2);
   EXPECT_EQ(leaf_gain(10, 26, s), 2);
   for (const double g : {0.0, -0.0, 1.5, -1.5, 2.0, -2.0}) EXPECT_EQ(leaf_gain(g, 26, s), 0) << g;
@@ -269,12 +261,11 @@ TEST(split_reference, gain_of_a_leaf) {
 TEST(split_reference, smoothing_draws_towards_the_parent) {
   const std::vector<double> slots = {9, 3, -9, 7};
   const std::vector<int64_t> rows = {2, 6};
-  split_problem p;
-  p.slots = slots;
-  p.counts = rows;
-  p.features = {numerical(2, split_missing::none)};
-  p.leaf = {0, 0, 10, 8, -1000, 12, 0};
-  p.settings = plain_settings();
+  split_problem p{.slots = slots,
+                  .counts = rows,
+                  .features = {numerical(2, split_missing::none)},
+                  .leaf = {0, 0, 10, 8, -1000, 12, 0},
+                  .settings = plain_settings()};
   p.settings.lambda_l1 = 1;
   p.settings.lambda_l2 = 1;
   p.settings.path_smooth = 2;
@@ -295,11 +286,10 @@ TEST(split_reference, smoothing_draws_towards_the_parent) {
 TEST(split_reference, lightgbm_reports_no_split_whose_gain_is_no_number) {
   const double h = 0x1p-102;
   const std::vector<double> slots = {1e146, h, -1e146, h};
-  split_problem p;
-  p.slots = slots;
-  p.features = {numerical(2, split_missing::none)};
-  p.leaf = {0, 0, 2 * h, 100, 0, 0, 0};
-  p.settings = plain_settings();
+  split_problem p{.slots = slots,
+                  .features = {numerical(2, split_missing::none)},
+                  .leaf = {0, 0, 2 * h, 100, 0, 0, 0},
+                  .settings = plain_settings()};
   p.settings.lightgbm_cuda = true;
   EXPECT_FALSE(best_split(p).is_valid);
   const std::vector<double> smaller = {1e50, h, -1e50, h};
@@ -310,10 +300,7 @@ TEST(split_reference, lightgbm_reports_no_split_whose_gain_is_no_number) {
 // A leaf of three bins, by hand: 9/1 + 9/2 from {0 | 1 2}, the sum of all being 0.
 TEST(split_reference, rational_gain_is_the_gain_by_hand) {
   const std::vector<double> slots = {3, 1, 0, 1, -3, 1};
-  split_problem p;
-  p.slots = slots;
-  p.features = {numerical(3, split_missing::none)};
-  p.leaf = {0, 0, 3, 3, 0, 0, 0};
+  split_problem p{.slots = slots, .features = {numerical(3, split_missing::none)}, .leaf = {0, 0, 3, 3, 0, 0, 0}};
   p.settings.min_data = 1;
   const auto gain = rational_gain(p);
   ASSERT_TRUE(gain.has_value());
@@ -338,10 +325,7 @@ TEST(split_reference, rational_gain_is_the_gain_by_hand) {
 // A second best record is refuted by its gain alone.
 TEST(split_reference, less_gain_is_refuted) {
   const std::vector<double> slots = {3, 1, 1, 1, 1, 1, -5, 1};
-  split_problem p;
-  p.slots = slots;
-  p.features = {numerical(4, split_missing::none)};
-  p.leaf = {0, 0, 4, 4, 0, 0, 0};
+  split_problem p{.slots = slots, .features = {numerical(4, split_missing::none)}, .leaf = {0, 0, 4, 4, 0, 0, 0}};
   p.settings.min_data = 1;
   const split_result best = best_split(p);
   int others = 0;

@@ -226,12 +226,16 @@ const std::vector<planted> k_bugs = {
      "fails at m=4, passes at 3"},
 };
 
-case_report judge(const planted& b, const trial_case& c) {
+case_report judged(const trial_case& c, verdict result) {
   case_report r;
   r.line = format(c);
   r.compared = 1;
-  r.result = b.fails(c) ? verdict::violation : verdict::pass;
+  r.result = result;
   return r;
+}
+
+case_report judge(const planted& b, const trial_case& c) {
+  return judged(c, b.fails(c) ? verdict::violation : verdict::pass);
 }
 
 class planted_bug : public testing::TestWithParam<size_t> {};
@@ -271,16 +275,11 @@ TEST(shrink, there_are_many_bugs) { EXPECT_GE(k_bugs.size(), 20u); }
 
 TEST(shrink, keeps_the_kind_of_failure) {
   const trial_case start = parse(k_plain);
-  case_report failing;
-  failing.result = verdict::race;
   // Small cases crash; only those of more than 12 rows race.
   const auto run = [](const trial_case& c) {
-    case_report r;
-    r.line = format(c);
-    r.result = rows(c) < 3 ? verdict::crash : cols(c) > 12 ? verdict::race : verdict::pass;
-    return r;
+    return judged(c, rows(c) < 3 ? verdict::crash : cols(c) > 12 ? verdict::race : verdict::pass);
   };
-  const shrunk s = shrink(failing, start, run, {});
+  const shrunk s = shrink(judged(start, verdict::race), start, run, {});
   EXPECT_EQ(format(s.smallest), tensors("3x13", "fill=constant(0)", "3") + " schedule=fair");
   EXPECT_EQ(s.report.result, verdict::race);
   EXPECT_NE(s.neighbour.find("fails at cols=13, passes at 12"), std::string::npos) << s.neighbour;
@@ -289,8 +288,7 @@ TEST(shrink, keeps_the_kind_of_failure) {
 
 TEST(shrink, keeps_to_its_limit_of_runs_and_stops_early) {
   const trial_case start = parse(k_plain);
-  case_report failing;
-  failing.result = verdict::violation;
+  const case_report failing = judged(start, verdict::violation);
   for (int most : {0, 1, 10, 25}) {
     int calls = 0;
     const auto run = [&](const trial_case& c) {
@@ -308,15 +306,11 @@ TEST(shrink, keeps_to_its_limit_of_runs_and_stops_early) {
 
 TEST(shrink, what_is_no_case_of_the_property_is_not_run) {
   const trial_case start = parse(k_plain);
-  case_report failing;
-  failing.result = verdict::violation;
+  const case_report failing = judged(start, verdict::violation);
   const auto multiples_of_eight = [](const trial_case& c) { return cols(c) % 8 == 0 && rows(c) > 0; };
   const auto run = [&](const trial_case& c) {
     EXPECT_EQ(cols(c) % 8, 0);
-    case_report r;
-    r.line = format(c);
-    if (cols(c) > 20) r.result = verdict::violation;
-    return r;
+    return judged(c, cols(c) > 20 ? verdict::violation : verdict::pass);
   };
   const shrunk s = shrink(failing, start, run, multiples_of_eight);
   EXPECT_EQ(format(s.smallest), tensors("1x24", "fill=constant(0)", "1") + " schedule=fair");
@@ -325,14 +319,8 @@ TEST(shrink, what_is_no_case_of_the_property_is_not_run) {
 TEST(shrink, an_input_that_is_left_out_takes_its_extent_along) {
   const trial_case start =
       parse("v1 planted_list/b x=f32[7] fill=randn(1) | chosen=i64[7] fill=constant(0) | y=f32[7] | schedule=fair");
-  case_report failing;
-  failing.result = verdict::violation;
-  const auto run = [](const trial_case& c) {
-    case_report r;
-    r.line = format(c);
-    r.result = verdict::violation;
-    return r;
-  };
+  const case_report failing = judged(start, verdict::violation);
+  const auto run = [](const trial_case& c) { return judged(c, verdict::violation); };
   const shrunk s = shrink(failing, start, run, {});
   EXPECT_EQ(format(s.smallest),
             "v1 planted_list/b x=f32[0] fill=constant(0) | chosen=i64[0] fill=constant(0) | y=f32[0] | schedule=fair");
@@ -406,8 +394,7 @@ TEST(shrink, rapidcheck_drives_it) {
 TEST(shrink, stays_within_what_the_candidate_offers) {
   const trial_case c = parse("v1 planted/any x=f32[7x64] fill=constant(1) | y=f32[7x64] | candidate=odd device=cpu");
   remember_offer("odd", "planted", "cpu", dtype::f32, parse_offer("planted", "cols<5, rows<2"));
-  case_report failing;
-  failing.result = verdict::violation;
+  const case_report failing = judged(c, verdict::violation);
   const auto fails_always = [&](const trial_case&) { return failing; };
   const shrunk s = shrink(failing, c, fails_always, {});
   EXPECT_EQ(rows(s.smallest), 2) << format(s.smallest);

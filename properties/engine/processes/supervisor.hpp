@@ -47,10 +47,10 @@ struct supervise_options {
   int workers = 0;  // 0: one for each core that this process may use
   // For one case, generation included; large cases have more (contain.hpp, time_limit).
   double timeout_seconds = 60;
-  double time_budget_seconds = 0;  // 0: none; then the run ends, without the cases that have not started
-  std::string journal_folder;      // empty: a temporary one, removed at the end
-  bool resume = false;             // go on with the run whose journals are in the folder; an empty folder starts one
-  std::string fingerprint;         // everything else that determines the results, such as the seed; compared by resume
+  double time_budget_seconds = 0;   // 0: none; then the run ends, without the cases that have not started
+  std::string journal_folder = {};  // empty: a temporary one, removed at the end
+  bool resume = false;              // go on with the run whose journals are in the folder; an empty folder starts one
+  std::string fingerprint = {};     // everything else that determines the results, such as the seed; compared by resume
   int shard_index = 0;  // item g of all jobs' cases, in the order of run_plan, belongs to shard g % shard_count
   int shard_count = 1;
   // A job ends with its case of this many failures, in the order of the index; later cases are not part of the result.
@@ -63,12 +63,12 @@ struct supervise_options {
   bool shared_device = false;
   // Called first in each worker process, with the worker's number: it may choose a device for the process.
   std::function<void(int worker)> at_start = [](int) {};
-  std::function<case_report(const trial_case&)> run;
-  std::function<void(const progress&)> on_progress;  // a few times per second, and once at the end
+  std::function<case_report(const trial_case&)> run = {};
+  std::function<void(const progress&)> on_progress = {};  // a few times per second, and once at the end
   // Called once, with the results so far, when the first cases of every job of cost 0 are finished and other cases are
   // left.
-  std::function<void(const std::vector<job_result>&, double seconds)> on_first_cases;
-  std::vector<trial_case> first;  // regressions: a job of their own, before all others
+  std::function<void(const std::vector<job_result>&, double seconds)> on_first_cases = {};
+  std::vector<trial_case> first = {};  // regressions: a job of their own, before all others
 };
 
 inline constexpr const char* k_first_job = "regressions";  // the id of the job that replays supervise_options::first
