@@ -190,35 +190,25 @@ trial_case stored_bins(const target& t, draw& d) {
   return c;
 }
 const property_registration registration([] {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&)) -> property& {
-    list.push_back(split_property(name, sentence, generate, check));
-    list.back().share_percent = 25;  // a case is several leaves, or a leaf in several forms
-    return list.back();
-  };
-  add("min-gain-shifts", "raising min_gain lowers the gain by as much", dyadic_split, check_min_gain).share_percent =
-      40;
-  add("split-sign-flip", "negated gradients give the same split with negated values", dyadic_split, check_sign)
-      .share_percent = 20;
-  add("split-power-of-two-scale", "scaling everything by a power of two scales the gain", scaled, check_scale)
-      .share_percent = 20;
-  add("split-mirror", "reversing the bins exchanges the sides and keeps the gain", one_leaf_case<1, 3>, check_mirror)
-      .share_percent = 20;
-  add("empty-bin-insertion", "an empty bin changes no gain", one_leaf_case<1, 3>, check_empty_bin).share_percent = 20;
-  add("forward-equals-reverse", "without mass in the missing bin default_left is chosen", one_leaf_case<2, 2>,
-      check_directions);
-  add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding).holds =
-      is_strict;
-  add("feature-permutation", "renumbered features gain the same", exact_split, check_feature_order).share_percent = 20;
-  add("duplicate-feature", "among two equal features the one with the lower number is chosen", one_leaf_case<1, 3>,
-      check_duplicate)
-      .share_percent = 20;
-  add("uniform-ratio-no-split", "nothing is gained where all bins have one ratio", bare_leaf<0>, check_uniform)
-      .share_percent = 20;
-  add("gain-identity", "the net gain is (G_L H_R - G_R H_L)^2/(H_L H_R H)", bare_leaf<3>, check_identity)
-      .share_percent = 20;
-  return list;
+  property_list list("best_split", {dtype::f64}, 25);  // a case is several leaves, or a leaf in several forms
+  list.add("min-gain-shifts", "raising min_gain lowers the gain by as much", dyadic_split, check_min_gain, 40);
+  list.add("split-sign-flip", "negated gradients give the same split with negated values", dyadic_split, check_sign,
+           20);
+  list.add("split-power-of-two-scale", "scaling everything by a power of two scales the gain", scaled, check_scale, 20);
+  list.add("split-mirror", "reversing the bins exchanges the sides and keeps the gain", one_leaf_case<1, 3>,
+           check_mirror, 20);
+  list.add("empty-bin-insertion", "an empty bin changes no gain", one_leaf_case<1, 3>, check_empty_bin, 20);
+  list.add("forward-equals-reverse", "without mass in the missing bin default_left is chosen", one_leaf_case<2, 2>,
+           check_directions);
+  list.add("encoding-invariance", "a histogram without bin 0 gives the same record", stored_bins, check_encoding)
+      .holds = is_strict;
+  list.add("feature-permutation", "renumbered features gain the same", exact_split, check_feature_order, 20);
+  list.add("duplicate-feature", "among two equal features the one with the lower number is chosen", one_leaf_case<1, 3>,
+           check_duplicate, 20);
+  list.add("uniform-ratio-no-split", "nothing is gained where all bins have one ratio", bare_leaf<0>, check_uniform,
+           20);
+  list.add("gain-identity", "the net gain is (G_L H_R - G_R H_L)^2/(H_L H_R H)", bare_leaf<3>, check_identity, 20);
+  return list.take();
 }());
 
 }  // namespace

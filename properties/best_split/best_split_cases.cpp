@@ -311,19 +311,6 @@ std::vector<split_result> records_of(trial& t, const split_instance& s) {
 
 bool is_strict(const trial_case& c) { return knob(c, "lightgbm_cuda") == 0; }
 
-property split_property(std::string name, std::string sentence, trial_case (*generate)(const target&, draw&),
-                        void (*check)(trial&)) {
-  property p;
-  p.op = "best_split";
-  p.name = std::move(name);
-  p.sentence = std::move(sentence);
-  p.types = {dtype::f64};
-  p.generate = generate;
-  p.check = check;
-  p.may_break_contract = p.name == "rejects-invalid-calls";
-  return p;
-}
-
 std::string text_of(const split_result& r) {
   if (!r.is_valid) return "no split";
   std::string list;

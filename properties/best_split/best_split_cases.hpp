@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "reference/best_split/best_split.hpp"
 
@@ -111,10 +111,6 @@ std::vector<reference::split_result> check_split(engine::trial& t, const split_i
 
 // True if the case has not the conventions of LightGBM's learner: the record's own sums then add up to the leaf's.
 bool is_strict(const engine::trial_case& c);
-engine::property split_property(std::string name, std::string sentence,
-                                engine::trial_case (*generate)(const engine::target&, engine::draw&),
-                                void (*check)(engine::trial&));
-
 std::string text_of(const reference::split_result& r);
 
 }  // namespace warpcheck

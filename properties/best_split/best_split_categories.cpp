@@ -370,36 +370,24 @@ void check_reduction(trial& t) {
 }
 
 const property_registration registration([] {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&)) -> property& {
-    list.push_back(split_property(name, sentence, generate, check));
-    list.back().share_percent = 25;  // a case is several leaves
-    return list.back();
-  };
-  add("one-hot-is-numeric-indicator", "one category against the rest gains what its indicator gains",
-      one_hot_categories, check_indicator);
-  add("sorted-is-prefix-optimal", "the best of the prefixes that the contract tests is found", sorted_categories,
-      check_categories);
-  property& fisher =
-      add("sorted-is-fisher", "without penalties no subset of the categories gains more", few_categories, check_fisher);
-  fisher.share_percent = 20;
-  fisher.holds = is_without_penalties;
-  add("min-data-per-group-honoured", "a prefix is tested only where enough rows were added and enough remain",
-      grouped_categories, check_groups)
-      .share_percent = 15;
-  property& relabelling =
-      add("category-relabelling", "renamed categories give the renamed split", plain_categories, check_relabelling);
-  relabelling.share_percent = 20;
-  relabelling.holds = are_sorted;
-  add("category-list-legal", "the list has no bin twice, not bin 0, and not too many", sorted_categories, check_list);
-  add("split-every-category", "the category that stands apart is split off, whatever its number", category_apart,
-      check_place)
-      .share_percent = 20;
-  property& reduce =
-      add("reduce-is-lex-max", "the best valid record of each leaf is copied whole", records, check_reduction);
-  reduce.share_percent = 100;
-  return list;
+  property_list list("best_split", {dtype::f64}, 25);  // a case is several leaves
+  list.add("one-hot-is-numeric-indicator", "one category against the rest gains what its indicator gains",
+           one_hot_categories, check_indicator);
+  list.add("sorted-is-prefix-optimal", "the best of the prefixes that the contract tests is found", sorted_categories,
+           check_categories);
+  list.add("sorted-is-fisher", "without penalties no subset of the categories gains more", few_categories, check_fisher,
+           20)
+      .holds = is_without_penalties;
+  list.add("min-data-per-group-honoured", "a prefix is tested only where enough rows were added and enough remain",
+           grouped_categories, check_groups, 15);
+  list.add("category-relabelling", "renamed categories give the renamed split", plain_categories, check_relabelling, 20)
+      .holds = are_sorted;
+  list.add("category-list-legal", "the list has no bin twice, not bin 0, and not too many", sorted_categories,
+           check_list);
+  list.add("split-every-category", "the category that stands apart is split off, whatever its number", category_apart,
+           check_place, 20);
+  list.add("reduce-is-lex-max", "the best valid record of each leaf is copied whole", records, check_reduction, 100);
+  return list.take();
 }());
 
 }  // namespace

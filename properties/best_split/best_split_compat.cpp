@@ -202,16 +202,12 @@ trial_case large_hessians(const target& t, draw& d) {
 }
 
 const property_registration registration([] {
-  std::vector<property> list;
-  list.push_back(split_property("lightgbm-conventions",
-                                "with LightGBM's conventions eps and rows are where its learner on CUDA leaves them",
-                                conventional_split, check_conventions));
-  list.push_back(split_property("lightgbm-equals-strict",
-                                "where eps adds nothing, its conventions give the strict split", large_hessians,
-                                check_against_strict));
-  list.front().share_percent = 40;  // six kinds of cases
-  list.back().share_percent = 25;
-  return list;
+  property_list list("best_split", {dtype::f64});
+  list.add("lightgbm-conventions", "with LightGBM's conventions eps and rows are where its learner on CUDA leaves them",
+           conventional_split, check_conventions, 40);  // six kinds of cases
+  list.add("lightgbm-equals-strict", "where eps adds nothing, its conventions give the strict split", large_hessians,
+           check_against_strict, 25);
+  return list.take();
 }());
 
 }  // namespace

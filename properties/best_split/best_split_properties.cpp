@@ -538,48 +538,44 @@ trial_case few_bins(const target& t, draw& d) {
 }
 
 const property_registration registration([] {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&), bool (*holds)(const trial_case&) = nullptr) -> property& {
-    list.push_back(split_property(name, sentence, generate, check));
-    if (holds) list.back().holds = holds;
-    list.back().share_percent = 25;  // a case is several leaves, or a leaf in several forms
-    return list.back();
-  };
-  add("split-is-maximal", "no candidate that passes the gates gains more than the record", any_split, check_maximal,
-      is_strict);
-  add("split-every-optimum", "a perfect split is found at every threshold and in both directions", planted_split,
-      check_optimum);
-  add("split-tie-matrix", "among equal gains the lower feature, then default_left, then the lower threshold is chosen",
-      tied_split, check_ties);
-  add("routing-reproduces-sums", "routing the rows by the record gives its sums and rows", dyadic_split, check_routing,
-      is_strict);
-  add("sides-add-up", "the right side is what the left one leaves of the total, in sums and in rows", halves,
-      check_sides, is_strict);
-  add("record-self-consistent", "gains and values follow from the record's own sums to the bit", penalised,
-      check_consistent);
-  add("split-gates-respected", "a gate that the best split just passes keeps it, one just above rejects it",
-      exact_split, check_gates)
-      .share_percent = 20;
-  add("block-equals-cluster", "all paths find the record", long_split, check_paths, is_strict).share_percent = 40;
-  add("zero-hessian-defined", "a side without hessian has a finite gain", unpenalised_zero_gate, check_zero_hessian);
-  add("negative-residue", "bins with a tiny negative hessian do no harm", unpenalised_zero_gate, check_residue)
-      .share_percent = 20;
-  add("non-finite-rejected", "a NaN or an infinity closes its feature, or the leaf", one_leaf_case<2, 3>,
-      check_nonfinite);
-  add("extra-trees", "the drawn threshold is the only candidate, whichever is drawn", short_leaf, check_draw)
-      .share_percent = 20;
-  add("no-stale-fields", "a leaf without a split gets every byte of the record for no split", nothing_to_split,
-      check_nothing);
-  list.push_back(reused_storage(split_property("usual", "", few_bins, check_any)));
-  add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);
-  add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-      hazardous, check_any, is_strict)
-      .share_percent = 50;
-  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", refused,
-      check_refusals)
-      .share_percent = 10;
-  return list;
+  property_list list("best_split", {dtype::f64}, 25);  // a case is several leaves, or a leaf in several forms
+  list.add("split-is-maximal", "no candidate that passes the gates gains more than the record", any_split,
+           check_maximal)
+      .holds = is_strict;
+  list.add("split-every-optimum", "a perfect split is found at every threshold and in both directions", planted_split,
+           check_optimum);
+  list.add("split-tie-matrix",
+           "among equal gains the lower feature, then default_left, then the lower threshold is chosen", tied_split,
+           check_ties);
+  list.add("routing-reproduces-sums", "routing the rows by the record gives its sums and rows", dyadic_split,
+           check_routing)
+      .holds = is_strict;
+  list.add("sides-add-up", "the right side is what the left one leaves of the total, in sums and in rows", halves,
+           check_sides)
+      .holds = is_strict;
+  list.add("record-self-consistent", "gains and values follow from the record's own sums to the bit", penalised,
+           check_consistent);
+  list.add("split-gates-respected", "a gate that the best split just passes keeps it, one just above rejects it",
+           exact_split, check_gates, 20);
+  list.add("block-equals-cluster", "all paths find the record", long_split, check_paths, 40).holds = is_strict;
+  list.add("zero-hessian-defined", "a side without hessian has a finite gain", unpenalised_zero_gate,
+           check_zero_hessian);
+  list.add("negative-residue", "bins with a tiny negative hessian do no harm", unpenalised_zero_gate, check_residue,
+           20);
+  list.add("non-finite-rejected", "a NaN or an infinity closes its feature, or the leaf", one_leaf_case<2, 3>,
+           check_nonfinite);
+  list.add("extra-trees", "the drawn threshold is the only candidate, whichever is drawn", short_leaf, check_draw, 20);
+  list.add("no-stale-fields", "a leaf without a split gets every byte of the record for no split", nothing_to_split,
+           check_nothing);
+  property& usual = list.add("usual", "", few_bins, check_any);
+  usual = reused_storage(std::move(usual));
+  list.add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);
+  list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+           hazardous, check_any, 50)
+      .holds = is_strict;
+  list.add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
+           refused, check_refusals, 10);
+  return list.take();
 }());
 
 const coverage_exemption_registration coverage_exemptions({

@@ -16,6 +16,7 @@
 #include "properties/engine/trials/explanation.hpp"
 #include "properties/engine/trials/in_hand.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/formula/formula_cases.hpp"
@@ -198,24 +199,16 @@ class planner {
     add_structure();
     add_permutation();
     add_memory();
+    plan_.properties = list_.take();
     return std::move(plan_);
   }
 
  private:
-  using generator = std::function<trial_case(const target&, draw&)>;
+  using generator = property_list::generator;
 
   property& add(const char* name, std::string sentence, int share, generator generate,
                 std::function<void(trial&)> check) {
-    property p;
-    p.op = f_->engine_name();
-    p.name = name;
-    p.sentence = std::move(sentence);
-    p.types = {type_};
-    p.generate = std::move(generate);
-    p.check = std::move(check);
-    p.share_percent = share;
-    plan_.properties.push_back(std::move(p));
-    return plan_.properties.back();
+    return list_.add(name, std::move(sentence), std::move(generate), std::move(check), share);
   }
   void leave_out(const char* name, std::string why) { plan_.unasked.push_back({name, std::move(why)}); }
 
@@ -326,9 +319,8 @@ class planner {
 
   // Candidates may state that they hold it.
   void add_batch_invariance(const std::string& extent) {
-    plan_.properties.push_back(batch_invariance(f_->engine_name(), {type_}, extent,
-                                                any({.most = 80, .least = 2, .is_plain = true}),
-                                                [f = f_](trial& t, const run_result& r) { judge_outputs(t, r, *f); }));
+    list_.append(batch_invariance(f_->engine_name(), {type_}, extent, any({.most = 80, .least = 2, .is_plain = true}),
+                                  [f = f_](trial& t, const run_result& r) { judge_outputs(t, r, *f); }));
   }
 
   void add_memory() {
@@ -364,8 +356,8 @@ class planner {
           return with_knob(draw_case(*f, t, d, {.most = 80, .is_plain = true}), "repeat", "3");
         },
         judged());
-    add("usual", "", 5, any({.most = 80, .is_plain = true}), judged());
-    plan_.properties.back() = reused_storage(std::move(plan_.properties.back()));
+    property& usual = add("usual", "", 5, any({.most = 80, .is_plain = true}), judged());
+    usual = reused_storage(std::move(usual));
     add(
         "no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier", 15,
         [f = f_](const target& t, draw& d) {
@@ -374,8 +366,7 @@ class planner {
         },
         judged());
     add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", 3,
-        any({.most = 8, .least = 2, .is_plain = true}), [](trial& t) { refuse_common(t); })
-        .may_break_contract = true;
+        any({.most = 8, .least = 2, .is_plain = true}), [](trial& t) { refuse_common(t); });
   }
 
   void add_large_offset() {
@@ -392,6 +383,7 @@ class planner {
   formula_structure structure_;
   dtype type_;
   formula_trial_plan plan_;
+  property_list list_{f_->engine_name(), {type_}};
 };
 
 }  // namespace

@@ -469,11 +469,10 @@ void check_frozen_unit(trial& t) {
   judge_steps(t, data, a);
 }
 
-std::vector<property> every_property() {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&),
-                       int share = 30) { list.push_back(gru_property(name, sentence, generate, check, share)); };
+}  // namespace
+
+std::vector<property> gru_algebra_properties() {
+  gru_property_list list(30);
   const auto two_rows = [](const target& t, draw& d) {
     gru_shape s = draw_shape(d, t);
     s.hidden = std::min<int64_t>(s.hidden, 9);
@@ -491,7 +490,7 @@ std::vector<property> every_property() {
     if (!t.variants.empty()) draw_variant(d, c);
     return c;
   };
-  add(
+  list.add(
       "an-open-update-gate-copies-h0", "z = 1 keeps h0, and adds up what comes from above in order",
       [](const target& t, draw& d) {
         trial_case c = kept_states(t, d);
@@ -499,38 +498,35 @@ std::vector<property> every_property() {
         return c;
       },
       check_open_gate);
-  add("a-closed-reset-gate-cuts-the-recurrent-candidate", "r = 0 has no gradient of W_hn, and with z = 0 none of h0",
-      unmarked_gru, check_closed_gate);
-  add("bias-only-networks-have-a-closed-form", "without weights a state nears n by powers of z", unmarked_gru,
-      check_bias_only);
-  add("zero-parameters-halve-the-state", "without parameters every step halves the state", unmarked_gru, check_halving,
-      10);
-  add("splitting-the-batch-adds-weight-gradients", "two halves of a batch have the rows and sums of the whole",
-      two_rows, check_batch_split);
-  add("splitting-time-chains-hn-and-dh0", "two calls, chained by hn and dh0, are one", two_steps, check_time_split);
-  add("repeating-a-row-k-times-multiplies-dw-by-k", "five rows that are one have five times its sums", small_gru,
-      check_repeated_rows);
-  add("resets-equal-separate-segments", "segments of a row are sequences of their own", two_steps, check_segments);
-  add("backward-is-linear-in-dy-and-dhn", "doubled dy and dhn give doubled gradients", small_gru,
-      check_linear);
-  add("zero-upstream-gives-exact-zeros", "zero dy and dhn give zeros, whatever the buffers hold", small_gru,
-      check_zero_upstream, 20);
-  add("dhn-equals-dy-on-the-last-visited-step", "dhn is dy of a row's last visited step", small_gru, check_dhn);
-  add("hn-is-the-last-visited-row-of-y", "hn is the state of a row's last visited step, or h0", small_gru,
-      check_last_state, 20);
-  add("gradients-are-causal", "dy of a step reaches no step that is visited later", small_gru, check_causal);
-  add("x-dot-dx-equals-w-ih-dot-dw-ih", "inputs and their weights divide the same sum", small_gru, check_x_and_weights);
-  add("bias-gradients-agree-on-r-and-z-only", "db_ih and db_hh have the same bits for r and z, others for n", small_gru,
-      check_bias_gradients);
-  add("a-constant-one-feature-column-of-dw-ih-is-db-ih", "an input that is always 1 is a bias", small_gru,
-      check_constant_feature);
-  add("a-unit-frozen-at-one-makes-its-column-of-dw-hh-equal-db-hh", "a unit that is always 1 is a bias", small_gru,
-      check_frozen_unit);
-  return list;
+  list.add("a-closed-reset-gate-cuts-the-recurrent-candidate",
+           "r = 0 has no gradient of W_hn, and with z = 0 none of h0", unmarked_gru, check_closed_gate);
+  list.add("bias-only-networks-have-a-closed-form", "without weights a state nears n by powers of z", unmarked_gru,
+           check_bias_only);
+  list.add("zero-parameters-halve-the-state", "without parameters every step halves the state", unmarked_gru,
+           check_halving, 10);
+  list.add("splitting-the-batch-adds-weight-gradients", "two halves of a batch have the rows and sums of the whole",
+           two_rows, check_batch_split);
+  list.add("splitting-time-chains-hn-and-dh0", "two calls, chained by hn and dh0, are one", two_steps,
+           check_time_split);
+  list.add("repeating-a-row-k-times-multiplies-dw-by-k", "five rows that are one have five times its sums", small_gru,
+           check_repeated_rows);
+  list.add("resets-equal-separate-segments", "segments of a row are sequences of their own", two_steps, check_segments);
+  list.add("backward-is-linear-in-dy-and-dhn", "doubled dy and dhn give doubled gradients", small_gru, check_linear);
+  list.add("zero-upstream-gives-exact-zeros", "zero dy and dhn give zeros, whatever the buffers hold", small_gru,
+           check_zero_upstream, 20);
+  list.add("dhn-equals-dy-on-the-last-visited-step", "dhn is dy of a row's last visited step", small_gru, check_dhn);
+  list.add("hn-is-the-last-visited-row-of-y", "hn is the state of a row's last visited step, or h0", small_gru,
+           check_last_state, 20);
+  list.add("gradients-are-causal", "dy of a step reaches no step that is visited later", small_gru, check_causal);
+  list.add("x-dot-dx-equals-w-ih-dot-dw-ih", "inputs and their weights divide the same sum", small_gru,
+           check_x_and_weights);
+  list.add("bias-gradients-agree-on-r-and-z-only", "db_ih and db_hh have the same bits for r and z, others for n",
+           small_gru, check_bias_gradients);
+  list.add("a-constant-one-feature-column-of-dw-ih-is-db-ih", "an input that is always 1 is a bias", small_gru,
+           check_constant_feature);
+  list.add("a-unit-frozen-at-one-makes-its-column-of-dw-hh-equal-db-hh", "a unit that is always 1 is a bias", small_gru,
+           check_frozen_unit);
+  return list.take();
 }
-
-}  // namespace
-
-std::vector<property> gru_algebra_properties() { return every_property(); }
 
 }  // namespace warpcheck

@@ -510,19 +510,13 @@ trial_case gru_case_of(const target& t, draw& d, const gru_choice& choice) {
   return c;
 }
 
-property gru_property(std::string name, std::string sentence, trial_case (*generate)(const target&, draw&),
-                      void (*check)(trial&), int share) {
-  property p;
-  p.op = "gru";
-  p.name = std::move(name);
-  p.sentence = std::move(sentence);
-  p.types = {dtype::f32};
-  p.generate = generate;
+gru_property_list::gru_property_list(int share) : property_list("gru", {dtype::f32}, share) {}
+
+property& gru_property_list::add(std::string name, std::string sentence, generator generate, void (*check)(trial&),
+                                 std::optional<int> share) {
   // Laws are about numbers; what becomes of a NaN or an infinity is a matter of each step.
-  p.check = [check](trial& t) { has_numbers_only(data_of(t)) ? check(t) : check_steps(t); };
-  p.share_percent = share;
-  p.may_break_contract = p.name.starts_with("rejects-invalid");
-  return p;
+  const auto check_numbers = [check](trial& t) { has_numbers_only(data_of(t)) ? check(t) : check_steps(t); };
+  return property_list::add(std::move(name), std::move(sentence), std::move(generate), check_numbers, share);
 }
 
 }  // namespace warpcheck

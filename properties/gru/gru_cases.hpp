@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/gru/gru_differences.hpp"
 #include "reference/gru/gru_bound.hpp"
@@ -154,10 +155,13 @@ engine::trial_case small_gru(const engine::target& t, engine::draw& d);
 
 // Makes it a pass backward whose history is no forward pass's: gradients are right for any.
 void give_history(engine::draw& d, engine::trial_case& c);
-// Checks cases whose inputs are numbers; of others it judges every step.
-engine::property gru_property(std::string name, std::string sentence,
-                              engine::trial_case (*generate)(const engine::target&, engine::draw&),
-                              void (*check)(engine::trial&), int share = 100);
+// Its properties check cases whose inputs are numbers; of others they judge every step.
+class gru_property_list : public engine::property_list {
+ public:
+  explicit gru_property_list(int share = 100);
+  engine::property& add(std::string name, std::string sentence, generator generate, void (*check)(engine::trial&),
+                        std::optional<int> share = std::nullopt);
+};
 
 engine::bench_list gru_bench_list();
 

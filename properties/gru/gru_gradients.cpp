@@ -307,28 +307,26 @@ trial_case of_any_size(const target& t, draw& d) {
   return c;
 }
 
-std::vector<property> every_property() {
+}  // namespace
+
+std::vector<property> gru_gradient_properties() {
   const auto at_least_two = [](const trial_case& c) {
     const gru_data data = data_of(c);
     return data.shape().time > 0 && data.shape().batch > 0 && data.shape().hidden > 0;
   };
-  std::vector<property> list = {
-      gru_property("each-gradient-of-the-kernel-is-a-difference-quotient",
-                   "each gradient is the slope of the reference's forward pass, coordinate by coordinate",
-                   one_direction, check_differences, 20),
-      gru_property("each-gradient-of-two-directions-and-padded-rows-is-a-difference-quotient",
-                   "the same of two directions, rows of several lengths and segments", two_directions,
-                   check_differences, 10),
-      gru_property("the-kernels-gradient-is-the-kernels-slope",
-                   "gradients are slopes of the candidate's own forward pass", own_slope, check_own_slope, 20),
-      gru_property("the-adjoint-identity-holds", "gradients along a direction are the derivative along it", of_any_size,
-                   check_adjoint, 40)};
-  for (property& p : list) p.holds = at_least_two;
-  return list;
+  gru_property_list list;
+  list.add("each-gradient-of-the-kernel-is-a-difference-quotient",
+           "each gradient is the slope of the reference's forward pass, coordinate by coordinate", one_direction,
+           check_differences, 20);
+  list.add("each-gradient-of-two-directions-and-padded-rows-is-a-difference-quotient",
+           "the same of two directions, rows of several lengths and segments", two_directions, check_differences, 10);
+  list.add("the-kernels-gradient-is-the-kernels-slope", "gradients are slopes of the candidate's own forward pass",
+           own_slope, check_own_slope, 20);
+  list.add("the-adjoint-identity-holds", "gradients along a direction are the derivative along it", of_any_size,
+           check_adjoint, 40);
+  std::vector<property> all = list.take();
+  for (property& p : all) p.holds = at_least_two;
+  return all;
 }
-
-}  // namespace
-
-std::vector<property> gru_gradient_properties() { return every_property(); }
 
 }  // namespace warpcheck

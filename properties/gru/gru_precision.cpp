@@ -93,12 +93,11 @@ void check_mode(trial& t) {
               true);
 }
 
-std::vector<property> every_property() {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&),
-                       int share = 100) { list.push_back(gru_property(name, sentence, generate, check, share)); };
-  add(
+}  // namespace
+
+std::vector<property> gru_precision_properties() {
+  gru_property_list list;
+  list.add(
       "the-mode-is-the-mode", "operands of products keep the bits that the precision promises",
       [](const target& t, draw& d) {
         trial_case c = small_gru(t, d);
@@ -106,7 +105,7 @@ std::vector<property> every_property() {
         return c;
       },
       check_mode, 20);
-  add(
+  list.add(
       "products-keep-their-precision", "in every precision every step lies within the bounds of its products",
       in_a_precision,
       [](trial& t) {
@@ -114,13 +113,9 @@ std::vector<property> every_property() {
         judge_steps(t, data, ask(t, data));
       },
       50);
-  add("every-precision-matches-the-reference", "both passes lie within the bounds of the precision as a whole",
-      small_in_a_precision, judge_whole, 30);
-  return list;
+  list.add("every-precision-matches-the-reference", "both passes lie within the bounds of the precision as a whole",
+           small_in_a_precision, judge_whole, 30);
+  return list.take();
 }
-
-}  // namespace
-
-std::vector<property> gru_precision_properties() { return every_property(); }
 
 }  // namespace warpcheck

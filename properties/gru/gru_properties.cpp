@@ -447,54 +447,56 @@ bool has_a_row_to_poison(const trial_case& c) {
 }
 
 const property_registration registration([] {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&),
-                       int share = 100) { list.push_back(gru_property(name, sentence, generate, check, share)); };
-  add("forward-matches-the-reference", "both passes lie within their bounds of the reference, by steps and as a whole",
-      within_first_order, judge_whole);
-  add("every-step-follows-from-the-step-before", "every step is right for what was written of the step before", any_gru,
-      check_steps);
-  add("passes-alone-equal-both", "a pass forward, then one backward from its history give the bits of both in one call",
-      both_and_alone, check_passes, 30);
-  add(
+  gru_property_list list;
+  list.add("forward-matches-the-reference",
+           "both passes lie within their bounds of the reference, by steps and as a whole", within_first_order,
+           judge_whole);
+  list.add("every-step-follows-from-the-step-before", "every step is right for what was written of the step before",
+           any_gru, check_steps);
+  list.add("passes-alone-equal-both",
+           "a pass forward, then one backward from its history give the bits of both in one call", both_and_alone,
+           check_passes, 30);
+  list.add(
       "the-state-never-leaves-max-of-one-and-h0", "no state is larger than 1 and the state that entered", any_gru,
       [](trial& t) {
         if (t.the_case().knob("pass") == "backward") return check_steps(t);
         check_range(t);
       },
       30);
-  add("gate-functions-are-within-c-u", "gates err by at most 8 u and keep their range and their special values",
-      gates_of_arguments, check_gates, 30);
-  add("what-is-not-a-number-stays-in-its-row", "a NaN or an infinity in x changes its row alone, from its step on",
-      poisoned_row, check_poison, 50);
-  list.back().check = check_poison;
-  list.back().holds = has_a_row_to_poison;
-  add("empty-extents", "with no steps, rows, inputs or units the outputs are those of the contract", empty_gru,
-      check_empty, 20);
-  add("every-regime", "every regime is right where it is accepted, and the published one runs", any_regime,
-      check_dispatch, 30);
-  add("chunks-change-no-state", "a workspace of any size gives the same states", chunked, check_chunks, 20);
-  add("every-output-element-is-written-and-nothing-else", "outputs are written whole, the workspace within its bounds",
-      with_work, check_steps, 50);
-  add("same-input-same-bits", "a call gives the same bits again, after another one of another shape, too", small_gru,
-      check_repeats, 20);
-  list.push_back(reused_storage(gru_property("usual", "", small_gru, check_steps)));
-  list.push_back(batch_invariance("gru", list.front().types, "batch", small_gru, [](trial& t, const run_result& r) {
+  list.add("gate-functions-are-within-c-u", "gates err by at most 8 u and keep their range and their special values",
+           gates_of_arguments, check_gates, 30);
+  property& poison =
+      list.add("what-is-not-a-number-stays-in-its-row",
+               "a NaN or an infinity in x changes its row alone, from its step on", poisoned_row, check_poison, 50);
+  poison.check = check_poison;
+  poison.holds = has_a_row_to_poison;
+  list.add("empty-extents", "with no steps, rows, inputs or units the outputs are those of the contract", empty_gru,
+           check_empty, 20);
+  list.add("every-regime", "every regime is right where it is accepted, and the published one runs", any_regime,
+           check_dispatch, 30);
+  list.add("chunks-change-no-state", "a workspace of any size gives the same states", chunked, check_chunks, 20);
+  list.add("every-output-element-is-written-and-nothing-else",
+           "outputs are written whole, the workspace within its bounds", with_work, check_steps, 50);
+  list.add("same-input-same-bits", "a call gives the same bits again, after another one of another shape, too",
+           small_gru, check_repeats, 20);
+  property& usual = list.add("usual", "", small_gru, check_steps);
+  usual = reused_storage(std::move(usual));
+  list.append(batch_invariance("gru", {dtype::f32}, "batch", small_gru, [](trial& t, const run_result& r) {
     judge_steps(t, data_of(t), answer_of(r.tensors));
   }));
-  add("random-delays-change-nothing", "no order of blocks, warps or threads changes a bit", delayed, check_steps, 20);
-  add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-      hazardous, check_steps, 50);
-  add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
-      refused_gru, check_refusals, 5);
-  add("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused", refused_workspace,
-      check_workspace_refusals, 5);
-  list.back().needs_our_plan = true;
+  list.add("random-delays-change-nothing", "no order of blocks, warps or threads changes a bit", delayed, check_steps,
+           20);
+  list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+           hazardous, check_steps, 50);
+  list.add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
+           refused_gru, check_refusals, 5);
+  list.add("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused", refused_workspace,
+           check_workspace_refusals, 5)
+      .needs_our_plan = true;
   for (auto* const others : {gru_precision_properties, gru_gradient_properties, gru_algebra_properties,
                              gru_symmetry_properties, gru_special_properties})
-    for (property& p : others()) list.push_back(std::move(p));
-  return list;
+    for (property& p : others()) list.append(std::move(p));
+  return list.take();
 }());
 
 }  // namespace

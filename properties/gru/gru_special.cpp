@@ -89,11 +89,11 @@ trial_case special_gru(const target& t, draw& d) {
 }  // namespace
 
 std::vector<property> gru_special_properties() {
-  property p =
-      gru_property("special-values-of-every-input",
-                   "a NaN, an infinity, a huge or a tiny number in any input has the effect that IEEE 754 defines",
-                   special_gru, check_steps);
-  return {std::move(p)};
+  gru_property_list list;
+  list.add("special-values-of-every-input",
+           "a NaN, an infinity, a huge or a tiny number in any input has the effect that IEEE 754 defines", special_gru,
+           check_steps);
+  return list.take();
 }
 
 }  // namespace warpcheck

@@ -296,40 +296,40 @@ trial_case two_directions(const target& t, draw& d) {
   return c;
 }
 
-std::vector<property> every_property() {
-  std::vector<property> list;
-  const auto add = [&](const char* name, const char* sentence, trial_case (*generate)(const target&, draw&),
-                       void (*check)(trial&),
-                       int share = 30) { list.push_back(gru_property(name, sentence, generate, check, share)); };
-  add("the-reverse-direction-is-the-flipped-forward-one", "both passes of the reverse direction, turned round",
-      two_directions, check_flip);
-  add("both-directions-equal-each-alone", "one call of two directions is two calls, and dx adds", two_directions,
-      check_directions);
-  for (property& p : list) p.holds = [](const trial_case& c) { return data_of(c).shape().directions == 2; };
+}  // namespace
+
+std::vector<property> gru_symmetry_properties() {
+  gru_property_list list(30);
+  const auto has_two = [](const trial_case& c) { return data_of(c).shape().directions == 2; };
+  list.add("the-reverse-direction-is-the-flipped-forward-one", "both passes of the reverse direction, turned round",
+           two_directions, check_flip)
+      .holds = has_two;
+  list.add("both-directions-equal-each-alone", "one call of two directions is two calls, and dx adds", two_directions,
+           check_directions)
+      .holds = has_two;
   const auto in_precisions = [](const target& t, draw& d) {
     trial_case c = small_gru(t, d);
     draw_precision(d, c, 2);
     return c;
   };
-  add("permuting-batch-rows-permutes-results", "rows in another order give the same rows", in_precisions, check_rows);
-  add("permuting-hidden-units-permutes-everything", "units in another order give the same units", small_gru,
-      check_units);
-  add("odd-symmetry", "states, dy, dhn, some weights and biases change sign: so does y, not dx", small_gru, check_odd);
-  add("padding-content-changes-nothing", "x, dy and marks beyond a row's length change no result", small_gru,
-      check_padding);
-  add("growing-time-by-padding-changes-nothing", "steps beyond every row's length add zeros", small_gru, check_longer);
-  add("null-h0-equals-zero-h0", "states and biases that are null are zeros", small_gru, check_nulls);
-  add("save-equals-recompute", "gates made anew give the gradients of those that were saved", small_gru,
-      check_recompute);
-  add("packed-equals-padded", "a row alone, without its padding, has the bits it has among others", in_precisions,
-      check_rows_alone, 20);
-  add("a-subset-of-gradients-equals-the-full-run", "gradients that are not wanted change no other result", small_gru,
-      check_subsets, 20);
-  return list;
+  list.add("permuting-batch-rows-permutes-results", "rows in another order give the same rows", in_precisions,
+           check_rows);
+  list.add("permuting-hidden-units-permutes-everything", "units in another order give the same units", small_gru,
+           check_units);
+  list.add("odd-symmetry", "states, dy, dhn, some weights and biases change sign: so does y, not dx", small_gru,
+           check_odd);
+  list.add("padding-content-changes-nothing", "x, dy and marks beyond a row's length change no result", small_gru,
+           check_padding);
+  list.add("growing-time-by-padding-changes-nothing", "steps beyond every row's length add zeros", small_gru,
+           check_longer);
+  list.add("null-h0-equals-zero-h0", "states and biases that are null are zeros", small_gru, check_nulls);
+  list.add("save-equals-recompute", "gates made anew give the gradients of those that were saved", small_gru,
+           check_recompute);
+  list.add("packed-equals-padded", "a row alone, without its padding, has the bits it has among others", in_precisions,
+           check_rows_alone, 20);
+  list.add("a-subset-of-gradients-equals-the-full-run", "gradients that are not wanted change no other result",
+           small_gru, check_subsets, 20);
+  return list.take();
 }
-
-}  // namespace
-
-std::vector<property> gru_symmetry_properties() { return every_property(); }
 
 }  // namespace warpcheck

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/row_inputs.hpp"
 
@@ -170,31 +171,23 @@ void check_refusals(trial& t) {
                    [](auto& v) { v[2].data = static_cast<char*>(v[0].data) + 8; });
 }
 
-property make(std::string name, std::string sentence, trial_case (*generate)(const target&, draw&),
-              void (*check)(trial&), int share) {
-  property p;
-  p.op = "histogram";
-  p.name = std::move(name);
-  p.sentence = std::move(sentence);
-  p.types = {dtype::u8};
-  p.generate = generate;
-  p.check = check;
-  p.holds = [](const trial_case& each) { return !each.find("before") || has_entries(each); };
-  p.share_percent = share;
-  return p;
-}
-
-const property_registration registration(
-    {make("fix-restores-total", "the restored slot is the leaf's sum less the other slots", fix_case, check_restores,
-          50),
-     make("fix-idempotent", "restoring twice changes nothing", fix_case, check_idempotent, 20),
-     make("fix-ignores-old-slot", "the previous contents of the restored slot change nothing", fix_case, check_old_slot,
-          20),
-     make("subtract", "the larger leaf is the parent less the smaller leaf, to the bit", subtract_case,
-          check_difference, 50),
-     make("subtract-in-place", "the larger leaf may take the parent's place", subtract_case, check_in_place, 20),
-     make("rejects-invalid-subtractions", "calls that break the contract are refused with a sentence and write nothing",
-          subtract_case, check_refusals, 5)});
+const property_registration registration([] {
+  property_list list("histogram", {dtype::u8});
+  list.add("fix-restores-total", "the restored slot is the leaf's sum less the other slots", fix_case, check_restores,
+           50);
+  list.add("fix-idempotent", "restoring twice changes nothing", fix_case, check_idempotent, 20);
+  list.add("fix-ignores-old-slot", "the previous contents of the restored slot change nothing", fix_case,
+           check_old_slot, 20);
+  list.add("subtract", "the larger leaf is the parent less the smaller leaf, to the bit", subtract_case,
+           check_difference, 50);
+  list.add("subtract-in-place", "the larger leaf may take the parent's place", subtract_case, check_in_place, 20);
+  list.add("rejects-invalid-subtractions",
+           "calls that break the contract are refused with a sentence and write nothing", subtract_case, check_refusals,
+           5);
+  std::vector<property> all = list.take();
+  for (property& p : all) p.holds = [](const trial_case& each) { return !each.find("before") || has_entries(each); };
+  return all;
+}());
 
 }  // namespace
 

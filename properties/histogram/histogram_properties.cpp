@@ -8,6 +8,7 @@
 
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/histogram/histogram_problem.hpp"
 #include "properties/rows/own_dispatch.hpp"
@@ -482,20 +483,6 @@ void check_refusals(trial& t) {
   t.expect_refusal("rows of floats", [](auto& v) { v[4].dtype.code = kDLFloat; });
 }
 
-property make(std::string name, std::string sentence, std::vector<dtype> types,
-              trial_case (*generate)(const target&, draw&), void (*check)(trial&), int share = 100) {
-  property p;
-  p.op = "histogram";
-  p.name = std::move(name);
-  p.sentence = std::move(sentence);
-  p.types = std::move(types);
-  p.generate = generate;
-  p.check = check;
-  p.may_break_contract = p.name == "rejects-invalid-calls";
-  p.share_percent = share;
-  return p;
-}
-
 // A leaf without rows has zeros however often it is summed.
 trial_case summed_twice(const target& t, draw& d) {
   trial_case c = listed_histogram(t, d);
@@ -504,58 +491,61 @@ trial_case summed_twice(const target& t, draw& d) {
   return c;
 }
 
-const std::vector<dtype> k_every = {dtype::u8, dtype::u16, dtype::u32}, k_one = {dtype::u8}, k_wide = {dtype::u16},
-                         k_narrow_and_wide = {dtype::u8, dtype::u16};
-
-const std::vector<property> k_properties = {
-    make("exact-model", "fixed64 sums are the integers of the model, to the bit", k_every, any_histogram,
-         check_exact_model),
-    make("quantised-exact-model", "sums of integer gradients are exact", k_every, quantised_case, check_exact_model),
-    make("within-bound", "every mode lies within its bound of the exact sums", k_one, any_histogram, check_bounds, 50),
-    make("dyadic-exact", "all modes, dense and CSR, are exact where sums are", k_one, dyadic_histogram, check_dyadic,
-         30),
-    polynomial_identity(make("usual", "", k_one, integer_histogram, check_dyadic, 10), 1),
-    make("dense-equals-sparse", "CSR gives the sums of the same bins", k_every, any_histogram, check_sparse, 50),
-    make("shared-equals-global", "both places give the sums of the model, dense and CSR", k_every, finite_histogram,
-         check_places, 30),
-    make("column-groups", "columns that do not share a tile, or fit none, have their own slots", k_every,
-         grouped_histogram, check_places, 10),
-    make("long-leaf", "leaves of several row blocks, one row more and one less", k_wide, long_histogram,
-         check_exact_model, 20),
-    make("bin-type-agnostic", "bins of u8, u16 and u32 give the same bits", k_one, small_histogram, check_bin_types,
-         30),
-    make("encoding-swap", "a first bin left out and restored is as one that is stored", k_one, small_histogram,
-         check_encoding, 50),
-    make("row-order", "the order of rows changes no bit", k_one, small_histogram, check_row_order, 30),
-    make("column-order", "the order of columns changes no bit", k_one, small_histogram, check_column_order, 30),
-    make("outside-rows", "rows outside the leaf change nothing", k_one, listed_histogram, check_outside_rows, 50),
-    make("duplicate-rows", "rows that are listed twice count twice", k_one, listed_histogram, check_duplicates, 30),
-    make("parent-is-smaller-plus-larger",
-         "built, restored and subtracted histograms of two leaves make up their parent's", k_one, small_histogram,
-         check_parent, 50),
-    make("column-sums", "every column's bins add up to the leaf's totals", k_one, small_histogram, check_column_sums,
-         50),
-    make("scale", "the scale is that of the largest finite values", k_one, any_histogram, check_scale, 50),
-    make("constant-hessian-counts", "h = 1 counts rows", k_one, small_histogram, check_counts, 20),
-    make("empty-leaf", "a leaf without rows has sums of 0", k_one, empty_leaf, check_empty_leaf, 20),
-    make("poison-locality", "a NaN or an infinity reaches its own slots and component only", k_one, listed_histogram,
-         check_poison, 50),
-    make("sign-flip", "negated values give negated sums", k_one, small_histogram, check_sign, 20),
-    make("power-of-two-scale", "values times 32 give sums times 32", k_one, moderate_histogram, check_power_of_two, 20),
-    make("overwrite-not-accumulate", "a second call into the same output gives the same sums", k_one, summed_twice,
-         check_overwrite, 60),
-    make("large-offset", "rows of bins that lie more than 2^31 apart are read", k_every, far_rows_of_bins,
-         check_exact_model, 5),
-    make("bit-repeatability", "every launch, schedule and processor count gives the same bits", k_one,
-         repeated_histogram, check_exact_model, 30),
-    reused_storage(make("usual", "", k_one, small_histogram, check_exact_model)),
-    make("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-         k_narrow_and_wide, hazard_histogram, check_exact_model, 50),
-    make("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing", k_one,
-         refused_histogram, check_refusals, 10),
-};
-
-const property_registration registration(k_properties);
+const property_registration registration([] {
+  const std::vector<dtype> every = {dtype::u8, dtype::u16, dtype::u32};
+  property_list list("histogram", {dtype::u8});
+  list.add("exact-model", "fixed64 sums are the integers of the model, to the bit", any_histogram, check_exact_model)
+      .types = every;
+  list.add("quantised-exact-model", "sums of integer gradients are exact", quantised_case, check_exact_model).types =
+      every;
+  list.add("within-bound", "every mode lies within its bound of the exact sums", any_histogram, check_bounds, 50);
+  list.add("dyadic-exact", "all modes, dense and CSR, are exact where sums are", dyadic_histogram, check_dyadic, 30);
+  property& exact = list.add("usual", "", integer_histogram, check_dyadic, 10);
+  exact = polynomial_identity(std::move(exact), 1);
+  list.add("dense-equals-sparse", "CSR gives the sums of the same bins", any_histogram, check_sparse, 50).types = every;
+  list.add("shared-equals-global", "both places give the sums of the model, dense and CSR", finite_histogram,
+           check_places, 30)
+      .types = every;
+  list.add("column-groups", "columns that do not share a tile, or fit none, have their own slots", grouped_histogram,
+           check_places, 10)
+      .types = every;
+  list.add("long-leaf", "leaves of several row blocks, one row more and one less", long_histogram, check_exact_model,
+           20)
+      .types = {dtype::u16};
+  list.add("bin-type-agnostic", "bins of u8, u16 and u32 give the same bits", small_histogram, check_bin_types, 30);
+  list.add("encoding-swap", "a first bin left out and restored is as one that is stored", small_histogram,
+           check_encoding, 50);
+  list.add("row-order", "the order of rows changes no bit", small_histogram, check_row_order, 30);
+  list.add("column-order", "the order of columns changes no bit", small_histogram, check_column_order, 30);
+  list.add("outside-rows", "rows outside the leaf change nothing", listed_histogram, check_outside_rows, 50);
+  list.add("duplicate-rows", "rows that are listed twice count twice", listed_histogram, check_duplicates, 30);
+  list.add("parent-is-smaller-plus-larger",
+           "built, restored and subtracted histograms of two leaves make up their parent's", small_histogram,
+           check_parent, 50);
+  list.add("column-sums", "every column's bins add up to the leaf's totals", small_histogram, check_column_sums, 50);
+  list.add("scale", "the scale is that of the largest finite values", any_histogram, check_scale, 50);
+  list.add("constant-hessian-counts", "h = 1 counts rows", small_histogram, check_counts, 20);
+  list.add("empty-leaf", "a leaf without rows has sums of 0", empty_leaf, check_empty_leaf, 20);
+  list.add("poison-locality", "a NaN or an infinity reaches its own slots and component only", listed_histogram,
+           check_poison, 50);
+  list.add("sign-flip", "negated values give negated sums", small_histogram, check_sign, 20);
+  list.add("power-of-two-scale", "values times 32 give sums times 32", moderate_histogram, check_power_of_two, 20);
+  list.add("overwrite-not-accumulate", "a second call into the same output gives the same sums", summed_twice,
+           check_overwrite, 60);
+  list.add("large-offset", "rows of bins that lie more than 2^31 apart are read", far_rows_of_bins, check_exact_model,
+           5)
+      .types = every;
+  list.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_histogram,
+           check_exact_model, 30);
+  property& usual = list.add("usual", "", small_histogram, check_exact_model);
+  usual = reused_storage(std::move(usual));
+  list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+           hazard_histogram, check_exact_model, 50)
+      .types = {dtype::u8, dtype::u16};
+  list.add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
+           refused_histogram, check_refusals, 10);
+  return list.take();
+}());
 
 }  // namespace
 }  // namespace warpcheck

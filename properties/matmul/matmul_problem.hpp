@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "properties/engine/cases/description.hpp"
-#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "reference/matmul/matmul.hpp"
 
@@ -146,5 +146,8 @@ engine::trial_case drawn_product(const engine::target& t, engine::draw& d, const
 engine::trial_case matmul_case(const engine::target& t, engine::draw& d, operands which, layers scalars);
 // On one schedule; with the detectors off too where cases are many launches or large.
 void run_once(engine::trial_case& c);
+
+inline engine::property_list matmul_list() { return {"matmul", {dtype::f32, dtype::f16, dtype::bf16}}; }
+inline bool is_without_sigmoid(const engine::trial_case& c) { return c.knob("sigmoid") != "1"; }
 
 }  // namespace warpcheck

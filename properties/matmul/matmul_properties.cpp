@@ -14,7 +14,6 @@
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/matmul/matmul_problem.hpp"
-#include "properties/matmul/matmul_registration.hpp"
 #include "reference/sigmoid/sigmoid.hpp"
 
 namespace warpcheck {
@@ -391,38 +390,42 @@ void check_layer(trial& t) {
 }
 
 const property_registration registration([] {
-  const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
-  property layer = matmul_property("layer", "a layer is the sigmoid of product and bias; a bias belongs to a column",
-                                   every, layer_case, check_layer, 50);
-  layer.holds = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
-  property bits = matmul_property("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", f32,
-                                  ieee_case, check_bits);
-  property thin_bits =
-      matmul_property("thin-bits", "thin products on no tensor core are short chains of FMAs to the bit", every,
-                      thin_case, check_bits, 25);
-  bits.needs_our_plan = thin_bits.needs_our_plan = true;
-  return std::vector<property>{
-      matmul_property("within-error-bound", "every element lies within its own bound, in every mode and type", every,
-                      any_case, check_product),
-      std::move(bits),
-      std::move(thin_bits),
-      without_sigmoid(matmul_property("integer-exact", "products of integers that the mode holds are exact", every,
-                                      integer_case, check_integers, 50)),
-      polynomial_identity(without_sigmoid(matmul_property("usual", "", every, exact_product, check_exact_product, 30)),
-                          2),
-      without_sigmoid(matmul_property("statistical-sharpness",
-                                      "errors of random data grow no faster than the root of k", f32, random_case,
-                                      check_sharpness, 12)),
-      without_sigmoid(matmul_property("low-part", "no bit of a mantissa is lost beside a factor of one", f32,
-                                      bit_pair_case, check_low_parts, 25)),
-      without_sigmoid(matmul_property("identity", "a factor of the identity gives the other one", every, small_case,
-                                      check_identity, 40)),
-      matmul_property("permutation", "permuted rows and columns give permuted results, to the bit", every, small_case,
-                      check_permutation, 40),
-      reused_storage(matmul_property("usual", "", every, small_case, check_product)),
-      matmul_property("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", every,
-                      transposed_case, check_transposes, 40),
-      std::move(layer)};
+  const auto is_layer = [](const trial_case& c) { return c.knob("sigmoid") == "1"; };
+  property_list list = matmul_list();
+  list.add("within-error-bound", "every element lies within its own bound, in every mode and type", any_case,
+           check_product);
+  property& bits =
+      list.add("ieee-bits", "without a sigmoid, ieee is the plan's chains of FMAs to the bit", ieee_case, check_bits);
+  bits.types = {dtype::f32};
+  bits.needs_our_plan = true;
+  list.add("thin-bits", "thin products on no tensor core are short chains of FMAs to the bit", thin_case, check_bits,
+           25)
+      .needs_our_plan = true;
+  list.add("integer-exact", "products of integers that the mode holds are exact", integer_case, check_integers, 50)
+      .holds = is_without_sigmoid;
+  property& exact = list.add("usual", "", exact_product, check_exact_product, 30);
+  exact.holds = is_without_sigmoid;
+  exact = polynomial_identity(std::move(exact), 2);
+  property& sharp = list.add("statistical-sharpness", "errors of random data grow no faster than the root of k",
+                             random_case, check_sharpness, 12);
+  sharp.types = {dtype::f32};
+  sharp.holds = is_without_sigmoid;
+  property& low =
+      list.add("low-part", "no bit of a mantissa is lost beside a factor of one", bit_pair_case, check_low_parts, 25);
+  low.types = {dtype::f32};
+  low.holds = is_without_sigmoid;
+  list.add("identity", "a factor of the identity gives the other one", small_case, check_identity, 40).holds =
+      is_without_sigmoid;
+  list.add("permutation", "permuted rows and columns give permuted results, to the bit", small_case, check_permutation,
+           40);
+  property& usual = list.add("usual", "", small_case, check_product);
+  usual = reused_storage(std::move(usual));
+  list.add("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", transposed_case,
+           check_transposes, 40);
+  list.add("layer", "a layer is the sigmoid of product and bias; a bias belongs to a column", layer_case, check_layer,
+           50)
+      .holds = is_layer;
+  return list.take();
 }());
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "properties/engine/cases/refusals.hpp"
 #include "properties/engine/trials/checks.hpp"
 #include "properties/matmul/matmul_problem.hpp"
-#include "properties/matmul/matmul_registration.hpp"
 #include "reference/numerics/float_value.hpp"
 
 namespace warpcheck {
@@ -535,58 +534,45 @@ void check_space(trial& t) {
                      [work, i = place_of(c, name)](auto& v) { v[work].data = v[i].data; });
 }
 
-property may_break(property p) {
-  p.may_break_contract = true;
-  return p;
-}
-
 const property_registration registration([] {
-  const std::vector<dtype> every = {dtype::f32, dtype::f16, dtype::bf16}, f32 = {dtype::f32};
-  property special = without_sigmoid(matmul_property(
-      "non-finite-class", "an entry that is not finite reaches its row or column, and nothing else changes", every,
-      special_case, check_special, 75));
-  property workspaces =
-      may_break(matmul_property("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused",
-                                every, space_case, check_space, 8));
-  workspaces.needs_our_plan = true;
-  property alone = matmul_property("rows-alone", "with rows_alone a row has the same bits among any others", every,
-                                   rows_case, check_rows, 20);
-  alone.holds = [](const trial_case& c) { return c.knob("rows_alone") == "1"; };
-  property far = matmul_property("large-offset", "rows that lie more than 2^31 elements apart are read and written",
-                                 every, far_case, check_product, 27);
-  far.holds = [](const trial_case& c) {
+  property_list list = matmul_list();
+  property& special =
+      list.add("non-finite-class", "an entry that is not finite reaches its row or column, and nothing else changes",
+               special_case, check_special, 75);
+  special.holds = is_without_sigmoid;
+  special.knobs = {{"place", "0", "draws where the entry lies, and which"}};
+  list.add("range-sweep", "operands of every exponent keep the bound", range_case, check_product, 75);
+  list.add("beta-alpha-contract", "operands with factor 0 are not read, and powers of two scale exactly", contract_case,
+           check_contract, 40);
+  list.add("shape-sweep", "sizes around every edge of a tile, with gaps and at odd addresses", sweep_case, check_sweep);
+  list.add("k-padding", "zeros along k change no bit where the slices stay", contract_case, check_padding, 30);
+  list.add("large-offset", "rows that lie more than 2^31 elements apart are read and written", far_case, check_product,
+           27)
+      .holds = [](const trial_case& c) {
     return std::any_of(c.tensors.begin(), c.tensors.end(),
                        [](const tensor_spec& t) { return t.ld >= (int64_t{1} << 31) - 5; });
   };
-  special.knobs = {{"place", "0", "draws where the entry lies, and which"}};
-  return std::vector<property>{
-      std::move(special),
-      matmul_property("range-sweep", "operands of every exponent keep the bound", every, range_case, check_product, 75),
-      matmul_property("beta-alpha-contract", "operands with factor 0 are not read, and powers of two scale exactly",
-                      every, contract_case, check_contract, 40),
-      matmul_property("shape-sweep", "sizes around every edge of a tile, with gaps and at odd addresses", every,
-                      sweep_case, check_sweep),
-      matmul_property("k-padding", "zeros along k change no bit where the slices stay", every, contract_case,
-                      check_padding, 30),
-      std::move(far),
-      without_sigmoid(matmul_property("dispatch", "at the ends of every box the variant of the box runs", every,
-                                      dispatch_case, check_dispatch, 30)),
-      matmul_property("work-independence", "the contents and the owner of the workspace change nothing", every,
-                      work_case, check_work, 20),
-      matmul_property("repeatability", "every launch, schedule and number of processors gives the same bits", every,
-                      repeated_case, check_product, 12),
-      matmul_property("no-hazard",
-                      "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
-                      every, hazard_case, check_product, 25),
-      batch_invariance("matmul", every, "m", few_rows_case,
-                       [](trial& t, const run_result& r) { judge_bound(t, matmul_problem(t.the_case()), r.at("c")); }),
-      std::move(alone),
-      matmul_property("model-bits", "techniques on tensor cores, and GPU and emulated device, agree to the bit", every,
-                      tensor_case, check_model_bits, 15),
-      may_break(matmul_property("rejects-invalid-calls",
-                                "calls that break the contract are refused with a sentence and write nothing", every,
-                                refused_case, check_refusals, 10)),
-      std::move(workspaces)};
+  list.add("dispatch", "at the ends of every box the variant of the box runs", dispatch_case, check_dispatch, 30)
+      .holds = is_without_sigmoid;
+  list.add("work-independence", "the contents and the owner of the workspace change nothing", work_case, check_work,
+           20);
+  list.add("repeatability", "every launch, schedule and number of processors gives the same bits", repeated_case,
+           check_product, 12);
+  list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
+           hazard_case, check_product, 25);
+  list.append(
+      batch_invariance("matmul", {dtype::f32, dtype::f16, dtype::bf16}, "m", few_rows_case,
+                       [](trial& t, const run_result& r) { judge_bound(t, matmul_problem(t.the_case()), r.at("c")); }));
+  list.add("rows-alone", "with rows_alone a row has the same bits among any others", rows_case, check_rows, 20).holds =
+      [](const trial_case& c) { return c.knob("rows_alone") == "1"; };
+  list.add("model-bits", "techniques on tensor cores, and GPU and emulated device, agree to the bit", tensor_case,
+           check_model_bits, 15);
+  list.add("rejects-invalid-calls", "calls that break the contract are refused with a sentence and write nothing",
+           refused_case, check_refusals, 10);
+  list.add("rejects-invalid-workspaces", "a workspace that is too short or lies wrong is refused", space_case,
+           check_space, 8)
+      .needs_our_plan = true;
+  return list.take();
 }());
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "properties/matmul/matmul_problem.hpp"
-#include "properties/matmul/matmul_registration.hpp"
 
 namespace warpcheck {
 namespace {
@@ -44,7 +43,7 @@ trial_case shared_case(const target& t, draw& d) {
   const std::string guest = how.guest, host = how.host;
   if (guest == "c_in") set_scalars(c, 1, 0.75f, make_recipe("uniform", {seed + 2, -3, 3}));
   if (host.empty())
-    c.find(guest)->same = "a";
+    c.find(guest)->same = std::string("a");
   else
     c.find(guest)->beside = host;
   follow(c);
@@ -59,11 +58,11 @@ bool has_shared_memory(const trial_case& c) {
 }
 
 const property_registration registration([] {
-  property shared = matmul_property("shared-memory",
-                                    "an operand that is the other one, and matrices in the gaps of others, are right",
-                                    {dtype::f32, dtype::f16, dtype::bf16}, shared_case, check_product, 20);
-  shared.holds = has_shared_memory;
-  return std::vector<property>{std::move(shared)};
+  property_list list = matmul_list();
+  list.add("shared-memory", "an operand that is the other one, and matrices in the gaps of others, are right",
+           shared_case, check_product, 20)
+      .holds = has_shared_memory;
+  return list.take();
 }());
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "properties/matmul/matmul_problem.hpp"
-#include "properties/matmul/matmul_registration.hpp"
 
 namespace warpcheck {
 namespace {
@@ -70,10 +69,11 @@ trial_case special_scalar_case(const target& t, draw& d) {
 }
 
 const property_registration registration([] {
-  return std::vector<property>{matmul_property(
-      "special-values-of-every-input",
-      "a NaN, an infinity, a huge or a tiny number in c, bias or a scalar has the effect that IEEE 754 defines",
-      {dtype::f32, dtype::f16, dtype::bf16}, special_scalar_case, check_product)};
+  property_list list = matmul_list();
+  list.add("special-values-of-every-input",
+           "a NaN, an infinity, a huge or a tiny number in c, bias or a scalar has the effect that IEEE 754 defines",
+           special_scalar_case, check_product);
+  return list.take();
 }());
 
 }  // namespace
