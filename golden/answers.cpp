@@ -9,16 +9,25 @@
 
 namespace warpcheck::golden {
 
+golden_file answer_of(const std::string& op, std::string name, std::string source,
+                      std::map<std::string, std::string> knobs) {
+  golden_file f;
+  f.op = f.the_case.op = op;
+  f.name = std::move(name);
+  f.generator = fmt::format("golden/{0}/{0}_golden.cpp", op);
+  f.source = std::move(source);
+  f.the_case.property = "golden";
+  f.the_case.knobs = std::move(knobs);
+  return f;
+}
+
 golden_file known_answer(const std::string& op, std::string name, std::string generator, std::string source,
                          const engine::sizes& of, const std::map<std::string, std::vector<double>>& inputs,
                          std::map<std::string, std::string> knobs, std::vector<expected_output> outputs) {
   const engine::description* d = engine::find_description(op);
   if (!d) throw engine::usage_error(fmt::format("{}: operator '{}' is not described", name, op));
-  golden_file f;
-  f.op = op;
-  f.name = std::move(name);
+  golden_file f = answer_of(op, std::move(name), std::move(source));
   f.generator = std::move(generator);
-  f.source = std::move(source);
   std::map<std::string, engine::recipe> fills;
   const auto all_equal = [](const std::vector<double>& v) { return !v.empty() && v == std::vector(v.size(), v[0]); };
   for (const auto& [tensor, values] : inputs)
@@ -36,9 +45,7 @@ golden_file known_answer(const std::string& op, std::string name, std::string ge
     const auto given = inputs.find(s.name);
     if (given == inputs.end()) continue;
     require_count(s.name, given->second.size());
-    if (all_equal(given->second)) continue;
-    listed_input& listed = f.inputs.emplace_back(listed_input{s.name, {}});
-    for (const double v : given->second) listed.bits.push_back(engine::encode(s.type, v));
+    if (!all_equal(given->second)) list_values(f, s.name, s.type, given->second);
   }
   for (const expected_output& o : outputs) require_count(o.tensor, o.values.size());
   f.outputs = std::move(outputs);

@@ -15,6 +15,17 @@
 
 namespace warpcheck::golden {
 
+// The beginning of an answer of golden/<op>/<op>_golden.cpp, whose case has no tensors yet.
+golden_file answer_of(const std::string& op, std::string name, std::string source,
+                      std::map<std::string, std::string> knobs = {});
+
+// Lists the values of an input, in row order.
+template <class Values>
+void list_values(golden_file& f, const std::string& tensor, dtype type, const Values& values) {
+  listed_input& listed = f.inputs.emplace_back(listed_input{tensor, {}});
+  for (const auto v : values) listed.bits.push_back(engine::encode(type, static_cast<double>(v)));
+}
+
 // A case of the operator's first form whose inputs have these values, in row order, listed unless all are equal.
 // Every output needs its values. usage_error where a number of values is not that of the tensor's elements.
 golden_file known_answer(const std::string& op, std::string name, std::string generator, std::string source,

@@ -19,7 +19,7 @@ struct operator_golden {
   // Its known answers, always the same, with unique names.
   std::function<std::vector<golden_file>()> known_answers;
   // One sentence per output element in which the reference and the file differ.
-  std::vector<std::string> (*disagreements)(const golden_file&);
+  std::function<std::vector<std::string>(const golden_file&)> disagreements;
 };
 
 // One `operator_golden <op>_golden()` per operator of the list in CMake, which generates this function.

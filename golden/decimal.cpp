@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "golden/format.hpp"
 
@@ -51,6 +52,12 @@ std::string fraction(int64_t p, int64_t q, int digits) {
   mantissa.erase(mantissa.find_last_not_of('0') + 1);
   if (mantissa.back() == '.') mantissa.pop_back();
   return mantissa + text.substr(e);
+}
+
+std::string quotient(double p, int64_t q) {
+  if (std::isnan(p)) return "nan";
+  if (std::isinf(p)) return p > 0 ? "+inf" : "-inf";
+  return fraction(static_cast<int64_t>(p), q);
 }
 
 bool agrees(std::string_view golden, int digits, const std::string& reference, int reference_digits) {

@@ -24,7 +24,7 @@ struct operator_plugin {
 };
 
 // To be raised with every change of what plug-ins are compiled against.
-inline constexpr uint32_t k_plugin_abi = 4;
+inline constexpr uint32_t k_plugin_abi = 5;
 
 // Tells headers apart that differ although nobody raised the number.
 constexpr uint32_t plugin_layout() {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
 
 #include "golden/answers.hpp"
 #include "properties/engine/error.hpp"
@@ -13,38 +13,6 @@ namespace warpcheck::golden {
 
 using engine::host_tensor;
 using engine::tensor_spec;
-
-golden_file& row_answers::add_file(std::string name, std::string source, tensor_spec x, std::vector<answer> answers,
-                                   const row_layout& l, knobs k) {
-  golden_file f;
-  f.what = kind::known_answer;
-  f.op = op_;
-  f.name = std::move(name);
-  f.generator = generator_;
-  f.source = std::move(source);
-  f.digits = k_answer_digits;
-  f.the_case.op = f.op;
-  f.the_case.property = "golden";
-  f.the_case.knobs = std::move(k);
-  const bool flat = x.shape.size() == 1;
-  const int64_t rows = x.rows(), cols = x.cols();
-  if (l.ldx) x.ld = l.ldx;
-  x.offset = l.offset_x;
-  f.the_case.tensors = {x};
-  for (answer& a : answers) {
-    tensor_spec y = flat       ? engine::output_vector(a.tensor, a.type, cols)
-                    : a.matrix ? engine::output_matrix(a.tensor, a.type, rows, cols)
-                               : engine::output_vector(a.tensor, a.type, rows);
-    if (a.matrix || flat) {
-      if (!flat) y.ld = l.in_place ? x.ld : l.ldy ? l.ldy : cols;
-      y.offset = l.in_place ? x.offset : l.offset_y;
-      if (l.in_place) y.in_place = "x";
-    }
-    f.the_case.tensors.push_back(std::move(y));
-    f.outputs.push_back({a.tensor, std::move(a.values)});
-  }
-  return files_.emplace_back(std::move(f));
-}
 
 namespace {
 
@@ -62,44 +30,38 @@ void require_input(const golden_file& f, const std::vector<std::vector<double>>&
 
 }  // namespace
 
-void row_answers::list_input(golden_file& f, const std::vector<std::vector<double>>& rows) {
-  engine::tensor_spec& x = *f.the_case.find("x");
-  listed_input listed{"x", {}};
-  for (const std::vector<double>& row : rows)
-    for (const double v : row) listed.bits.push_back(engine::encode(x.type, v));
-  const uint64_t first = listed.bits.empty() ? 0 : listed.bits.front();
-  if (std::isfinite(engine::decode(x.type, first)) && std::ranges::count(listed.bits, first) == std::ssize(listed.bits))
-    x.fill = engine::make_recipe("constant", {engine::decode(x.type, first)});
-  else
-    f.inputs.push_back(std::move(listed));
+void row_answers::add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
+                      std::vector<answer> answers, const row_layout& l, knobs k, std::optional<engine::recipe> fill) {
+  golden_file& f = files_.emplace_back(answer_of(op_, std::move(name), std::move(source), std::move(k)));
+  const auto count = static_cast<int64_t>(rows.size()), cols = static_cast<int64_t>(rows.front().size());
+  std::vector<double> values;
+  for (const std::vector<double>& row : rows) values.insert(values.end(), row.begin(), row.end());
+  if (!fill) {
+    const double first = values.empty() ? 0 : values.front();
+    const bool all_equal = std::isfinite(first) && std::ranges::all_of(values, [&](double v) {
+                             return std::bit_cast<uint64_t>(v) == std::bit_cast<uint64_t>(first);
+                           });
+    fill = engine::make_recipe("constant", {all_equal ? first : 0});
+    if (!all_equal) list_values(f, "x", type, values);
+  }
+  tensor_spec x = l.flat ? engine::input_vector("x", type, cols, std::move(*fill))
+                         : engine::input_matrix("x", type, count, cols, std::move(*fill));
+  if (l.ldx) x.ld = l.ldx;
+  x.offset = l.offset_x;
+  f.the_case.tensors = {x};
+  for (answer& a : answers) {
+    tensor_spec y = l.flat     ? engine::output_vector(a.tensor, a.type, cols)
+                    : a.matrix ? engine::output_matrix(a.tensor, a.type, count, cols)
+                               : engine::output_vector(a.tensor, a.type, count);
+    if (a.matrix || l.flat) {
+      if (!l.flat) y.ld = l.in_place ? x.ld : l.ldy ? l.ldy : cols;
+      y.offset = l.in_place ? x.offset : l.offset_y;
+      if (l.in_place) y.in_place = "x";
+    }
+    f.the_case.tensors.push_back(std::move(y));
+    f.outputs.push_back({a.tensor, std::move(a.values)});
+  }
   require_input(f, rows);
-}
-
-void row_answers::add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
-                      std::vector<answer> answers, const row_layout& l, knobs k) {
-  const auto count = static_cast<int64_t>(rows.size()), cols = static_cast<int64_t>(rows.front().size());
-  list_input(add_file(std::move(name), std::move(source),
-                      engine::input_matrix("x", type, count, cols, engine::make_recipe("constant", {0})),
-                      std::move(answers), l, std::move(k)),
-             rows);
-}
-
-void row_answers::add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
-                      engine::recipe fill, std::vector<answer> answers, const row_layout& l, knobs k) {
-  const auto count = static_cast<int64_t>(rows.size()), cols = static_cast<int64_t>(rows.front().size());
-  require_input(
-      add_file(std::move(name), std::move(source), engine::input_matrix("x", type, count, cols, std::move(fill)),
-               std::move(answers), l, std::move(k)),
-      rows);
-}
-
-void row_answers::add_flat(std::string name, std::string source, dtype type, const std::vector<double>& x,
-                           std::vector<answer> answers, const row_layout& l, knobs k) {
-  list_input(
-      add_file(std::move(name), std::move(source),
-               engine::input_vector("x", type, static_cast<int64_t>(x.size()), engine::make_recipe("constant", {0})),
-               std::move(answers), l, std::move(k)),
-      {x});
 }
 
 row_model index_model(int64_t expected) {
@@ -108,6 +70,8 @@ row_model index_model(int64_t expected) {
             return reference::judge_fixed(dtype::f64, actual, static_cast<double>(expected));
           }};
 }
+
+namespace {
 
 std::vector<std::string> row_disagreements(const golden_file& f, const row_models& models) {
   const engine::trial_case c = replay_case(f);
@@ -132,9 +96,11 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
                                 }});
 }
 
-engine::property row_golden_property(std::string op, std::vector<dtype> types,
-                                     std::vector<golden_file> (*known_answers)(), row_models models) {
-  const auto check = [models = std::move(models)](engine::trial& t) {
+}  // namespace
+
+operator_golden row_golden(const std::string& op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
+                           const row_models& models, std::vector<std::string> optional_outputs) {
+  const auto check = [models](engine::trial& t) {
     const engine::run_result result = t.run();
     const host_tensor& x = t.input("x");
     for (int64_t r = 0; r < x.spec.rows(); ++r) {
@@ -151,10 +117,12 @@ engine::property row_golden_property(std::string op, std::vector<dtype> types,
       }
     }
   };
-  engine::property p = golden_property(std::move(op), std::move(types), known_answers, check);
+  engine::property p = golden_property(op, std::move(types), known_answers, check);
   p.sentence = "closed forms and published field bugs come out within the bound";
   p.share_percent = 100;
-  return p;
+  p.optional_outputs = std::move(optional_outputs);
+  engine::property_registration{{std::move(p)}};
+  return {op, known_answers, [models](const golden_file& f) { return row_disagreements(f, models); }};
 }
 
 }  // namespace warpcheck::golden

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ struct row_layout {
   int64_t ldx = 0, ldy = 0;  // 0: the row length
   int64_t offset_x = 0, offset_y = 0;
   bool in_place = false;
+  bool flat = false;  // x and y are vectors: one row
 };
 
 using knobs = std::map<std::string, std::string>;
@@ -38,30 +41,20 @@ using knobs = std::map<std::string, std::string>;
 // file makes of the input.
 class row_answers {
  public:
-  row_answers(std::string op, std::string generator) : op_(std::move(op)), generator_(std::move(generator)) {}
+  explicit row_answers(std::string op) : op_(std::move(op)) {}
 
-  // Values are listed in the file, unless all are equal. `rows` are of one length, exact in the type.
+  // `rows` are of one length, exact in the type. They are listed in the file, unless all values are equal or a recipe
+  // makes them.
   void add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
-           std::vector<answer> answers, const row_layout& l = {}, knobs k = {});
-  // Values are made by a recipe, which must make `rows`.
-  void add(std::string name, std::string source, dtype type, const std::vector<std::vector<double>>& rows,
-           engine::recipe fill, std::vector<answer> answers, const row_layout& l = {}, knobs k = {});
-  // x and y are vectors: one row.
-  void add_flat(std::string name, std::string source, dtype type, const std::vector<double>& x,
-                std::vector<answer> answers, const row_layout& l = {}, knobs k = {});
+           std::vector<answer> answers, const row_layout& l = {}, knobs k = {},
+           std::optional<engine::recipe> fill = std::nullopt);
 
   std::vector<golden_file> take() { return std::move(files_); }
 
  private:
-  golden_file& add_file(std::string name, std::string source, engine::tensor_spec x, std::vector<answer> answers,
-                        const row_layout& l, knobs k);
-  static void list_input(golden_file& f, const std::vector<std::vector<double>>& rows);
-
-  std::string op_, generator_;
+  std::string op_;
   std::vector<golden_file> files_;
 };
-
-constexpr int k_answer_digits = 40;
 
 // Returns the reference's results for a row's part of an output, element by element.
 struct row_model {
@@ -90,13 +83,10 @@ row_model element_model(std::string tensor, int64_t size, Model model) {
           [shared](int64_t i, double actual) { return shared->judge(i, actual); }};
 }
 
-// One sentence per output element in which the reference and the file differ (check.hpp).
-std::vector<std::string> row_disagreements(const golden_file& f, const row_models& models);
-
-// The property `golden`: the known answers as cases, judged by the reference, which row_disagreements ties to the
-// files.
-engine::property row_golden_property(std::string op, std::vector<dtype> types,
-                                     std::vector<golden_file> (*known_answers)(), row_models models);
+// Registers the property `golden`: the known answers as cases, judged by the models. Returns the golden data, whose
+// files are compared with the models (check.hpp).
+operator_golden row_golden(const std::string& op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
+                           const row_models& models, std::vector<std::string> optional_outputs = {});
 
 // ---- rows ----
 
@@ -108,5 +98,27 @@ inline std::vector<double> with(std::vector<double> x, size_t at, double value) 
   return x;
 }
 inline double f32(double value) { return static_cast<float>(value); }
+
+// The elements x of an operator's own rows.
+template <class Row>
+std::vector<std::vector<double>> inputs_of(const std::vector<Row>& rows) {
+  std::vector<std::vector<double>> x;
+  for (const Row& r : rows) x.push_back(r.x);
+  return x;
+}
+// What `part` returns of each row, a text or some, one after another.
+template <class Row, class Part>
+std::vector<std::string> texts_of(const std::vector<Row>& rows, Part part) {
+  std::vector<std::string> all;
+  for (const Row& r : rows) {
+    if constexpr (std::is_convertible_v<std::invoke_result_t<Part, const Row&>, std::string>) {
+      all.push_back(std::invoke(part, r));
+    } else {
+      const std::vector<std::string>& texts = std::invoke(part, r);
+      all.insert(all.end(), texts.begin(), texts.end());
+    }
+  }
+  return all;
+}
 
 }  // namespace warpcheck::golden

@@ -13,21 +13,14 @@ struct row {
   int64_t index;
 };
 
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("argmax") {}
   void add(std::string name, std::string source, dtype type, const std::vector<row>& rows, row_layout l = {}) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> index;
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      index.push_back(std::to_string(r.index));
-    }
-    answers_.add(std::move(name), std::move(source), type, x, {{"index", dtype::i64, false, std::move(index)}}, l);
+    const auto index = texts_of(rows, [](const row& r) { return std::to_string(r.index); });
+    row_answers::add(std::move(name), std::move(source), type, inputs_of(rows), {{"index", dtype::i64, false, index}},
+                     l);
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"argmax", "golden/argmax/argmax_golden.cpp"};
 };
 
 std::vector<golden_file> known_answers() {
@@ -80,13 +73,10 @@ std::vector<row_model> models(const engine::trial_case&, const std::vector<doubl
   return {index_model(reference::argmax(x))};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration({row_golden_property("argmax", {dtype::f32, dtype::f16, dtype::bf16},
-                                                                      known_answers, models)});
+const operator_golden data = row_golden("argmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models);
 
 }  // namespace
 
-operator_golden argmax_golden() { return {"argmax", known_answers, disagreements}; }
+operator_golden argmax_golden() { return data; }
 
 }  // namespace warpcheck::golden

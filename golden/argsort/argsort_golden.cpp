@@ -14,24 +14,23 @@ struct row {
   std::vector<int64_t> up, down;
 };
 
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("argsort") {}
   // A file per direction: ascending with indices of 32 bits, descending of 64.
   void add(const std::string& name, const std::string& source, const std::vector<row>& rows, const row_layout& l = {}) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> up, down;
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      for (const int64_t c : r.up) up.push_back(std::to_string(c));
-      for (const int64_t c : r.down) down.push_back(std::to_string(c));
-    }
-    answers_.add("ascending-" + name, source, dtype::f32, x, {{"index", dtype::i32, true, up}}, l);
-    answers_.add("descending-" + name, source, dtype::f32, x, {{"index", dtype::i64, true, down}}, l, {{"order", "1"}});
+    const auto columns_of = [](const std::vector<int64_t>& columns) {
+      std::vector<std::string> texts;
+      for (const int64_t c : columns) texts.push_back(std::to_string(c));
+      return texts;
+    };
+    const auto x = inputs_of(rows);
+    const auto up = texts_of(rows, [&](const row& r) { return columns_of(r.up); });
+    const auto down = texts_of(rows, [&](const row& r) { return columns_of(r.down); });
+    row_answers::add("ascending-" + name, source, dtype::f32, x, {{"index", dtype::i32, true, up}}, l);
+    row_answers::add("descending-" + name, source, dtype::f32, x, {{"index", dtype::i64, true, down}}, l,
+                     {{"order", "1"}});
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"argsort", "golden/argsort/argsort_golden.cpp"};
 };
 
 // first, first + step, ... (count numbers).
@@ -95,12 +94,10 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
            }}};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration({row_golden_property("argsort", {dtype::f32}, known_answers, models)});
+const operator_golden data = row_golden("argsort", {dtype::f32}, known_answers, models);
 
 }  // namespace
 
-operator_golden argsort_golden() { return {"argsort", known_answers, disagreements}; }
+operator_golden argsort_golden() { return data; }
 
 }  // namespace warpcheck::golden

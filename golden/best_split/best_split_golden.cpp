@@ -18,8 +18,6 @@ using engine::trial_case;
 using reference::split_missing;
 using reference::split_result;
 
-constexpr int k_digits = 40;
-
 // An exact answer: numbers are fractions.
 struct ratio {
   int64_t p = 0, q = 1;
@@ -51,7 +49,7 @@ struct hand_leaf {
   double parent_gain = 0;
 };
 
-std::string text_of(const ratio& r) { return fraction(r.p, r.q, k_digits); }
+std::string text_of(const ratio& r) { return fraction(r.p, r.q); }
 
 engine::tensor_spec tensor(const char* name, dtype type, std::vector<int64_t> shape, bool is_input) {
   engine::tensor_spec t;
@@ -68,16 +66,7 @@ class collection {
  public:
   void add(std::string name, std::string source, const hand_leaf& leaf, const hand_answer& a,
            std::map<std::string, std::string> knobs = {}) {
-    golden_file f;
-    f.what = kind::known_answer;
-    f.op = "best_split";
-    f.name = std::move(name);
-    f.generator = "golden/best_split/best_split_golden.cpp";
-    f.source = std::move(source);
-    f.digits = k_digits;
-    f.the_case.op = f.op;
-    f.the_case.property = "golden";
-    f.the_case.knobs = std::move(knobs);
+    golden_file f = answer_of("best_split", std::move(name), std::move(source), std::move(knobs));
     std::vector<double> hist;
     std::vector<int64_t> count, feature;
     double g = 0, h = 0, rows = 0;
@@ -98,16 +87,11 @@ class collection {
         tensor("feature", dtype::i64, {features, 7}, true), tensor("used", dtype::u8, {1, features}, true),
         tensor("leaf", dtype::f64, {1, 7}, true),           tensor("value", dtype::f64, {1, 9}, false),
         tensor("field", dtype::i64, {1, 6}, false),         tensor("cat", dtype::u32, {1, list}, false)};
-    const auto listed = [&](const char* input, dtype type, const auto& values) {
-      listed_input l{input, {}};
-      for (const auto v : values) l.bits.push_back(engine::encode(type, static_cast<double>(v)));
-      f.inputs.push_back(std::move(l));
-    };
-    listed("hist", dtype::f64, hist);
-    listed("count", dtype::i64, count);
-    listed("feature", dtype::i64, feature);
-    listed("used", dtype::u8, std::vector<int>(static_cast<size_t>(features), 1));
-    listed("leaf", dtype::f64, std::vector<double>{0, g, h, rows, leaf.parent_gain, 0, 1});
+    list_values(f, "hist", dtype::f64, hist);
+    list_values(f, "count", dtype::i64, count);
+    list_values(f, "feature", dtype::i64, feature);
+    list_values(f, "used", dtype::u8, std::vector<int>(static_cast<size_t>(features), 1));
+    list_values(f, "leaf", dtype::f64, std::vector<double>{0, g, h, rows, leaf.parent_gain, 0, 1});
     std::vector<std::string> values = {text_of(a.gain)};
     for (const hand_side& s : {a.left, a.right})
       for (const ratio& r : {s.g, s.h, s.gain, s.value}) values.push_back(a.is_valid ? text_of(r) : "nan");

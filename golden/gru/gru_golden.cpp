@@ -17,7 +17,6 @@
 namespace warpcheck::golden {
 namespace {
 
-constexpr int k_digits = 40;
 // A reference of so many digits decides those of any file.
 constexpr int k_reference_digits = 80;
 
@@ -45,13 +44,7 @@ answers evaluate(const gru_data& d) {
 
 golden_file file_of(const std::string& name, const std::string& source, const gru_data& d,
                     const std::string& precision = "ieee") {
-  golden_file f;
-  f.what = kind::known_answer;
-  f.op = "gru";
-  f.name = name;
-  f.generator = "golden/gru/gru_golden.cpp";
-  f.source = source;
-  f.digits = k_digits;
+  golden_file f = answer_of("gru", name, source);
   answers values = evaluate(d);
   if (d.problem.b_ih.empty()) values.erase("db_ih");
   if (d.problem.b_hh.empty()) values.erase("db_hh");
@@ -62,15 +55,13 @@ golden_file file_of(const std::string& name, const std::string& source, const gr
   engine::set_knob(f.the_case, "precision", precision);
   each_input(d, [&](const char* tensor, const auto& list) {
     if (list.empty()) return;
-    listed_input listed{tensor, {}};
-    for (const auto v : list) listed.bits.push_back(engine::encode(f.the_case.at(tensor).type, static_cast<double>(v)));
-    f.inputs.push_back(std::move(listed));
+    list_values(f, tensor, f.the_case.at(tensor).type, list);
   });
   for (const engine::tensor_spec& t : f.the_case.tensors) {
     if (t.is_input) continue;
     expected_output expected{t.name, {}};
     if (t.elements() > 0)
-      for (const real& v : values.at(t.name)) expected.values.push_back(v == 0 ? "0" : rounded(v, k_digits));
+      for (const real& v : values.at(t.name)) expected.values.push_back(v == 0 ? "0" : rounded(v));
     f.outputs.push_back(std::move(expected));
   }
   return f;

@@ -17,8 +17,6 @@ namespace {
 using engine::recipe;
 using engine::tensor_spec;
 
-constexpr int k_digits = 40;
-
 struct histogram_answer {
   std::string name, source;
   dtype bins = dtype::u8;
@@ -34,23 +32,12 @@ struct histogram_answer {
 
 template <class T>
 void list(golden_file& f, const tensor_spec& t, const std::vector<T>& values) {
-  listed_input listed{t.name, {}};
-  for (const T& v : values) listed.bits.push_back(engine::encode(t.type, static_cast<double>(v)));
   f.the_case.tensors.push_back(t);
-  f.inputs.push_back(std::move(listed));
+  list_values(f, t.name, t.type, values);
 }
 
 golden_file file_of(const histogram_answer& a) {
-  golden_file f;
-  f.what = kind::known_answer;
-  f.op = "histogram";
-  f.name = a.name;
-  f.generator = "golden/histogram/histogram_golden.cpp";
-  f.source = a.source;
-  f.digits = k_digits;
-  f.the_case.op = f.op;
-  f.the_case.property = "golden";
-  f.the_case.knobs = a.knobs;
+  golden_file f = answer_of("histogram", a.name, a.source, a.knobs);
   if (a.quantised) f.the_case.knobs["stage"] = "3";
   const auto count = static_cast<int64_t>(a.g.size()), listed = static_cast<int64_t>(a.rows.size());
   const recipe none = engine::make_recipe("constant", {0});
@@ -73,9 +60,7 @@ golden_file file_of(const histogram_answer& a) {
   expected_output hist{"hist", {}};
   for (size_t s = 0; s < a.sums[0].size(); ++s)
     for (const auto& sums : a.sums)
-      hist.values.push_back(std::isnan(sums[s]) ? "nan"
-                            : a.quantised       ? fmt::format("{}", static_cast<int64_t>(sums[s]))
-                                                : fraction(static_cast<int64_t>(sums[s]), a.unit, k_digits));
+      hist.values.push_back(a.quantised ? fmt::format("{}", static_cast<int64_t>(sums[s])) : quotient(sums[s], a.unit));
   f.outputs.push_back(std::move(hist));
   return f;
 }

@@ -17,7 +17,7 @@ struct row {
   std::vector<std::string> y;
 };
 
-std::string text(const real& value) { return value == 0 ? "0" : rounded(value, k_answer_digits); }
+std::string text(const real& value) { return value == 0 ? "0" : rounded(value); }
 
 // Results x_i - m - log_sum for ln s = log_sum.
 row with_log_sum(std::vector<double> x, const real& log_sum) {
@@ -51,21 +51,13 @@ row geometric(int64_t n, double step, double top, bool rising = false) {
   return with_log_sum(std::move(x), log((1 - pow(q, static_cast<int>(n))) / (1 - q)));
 }
 
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("log_softmax") {}
   void add(std::string name, std::string source, dtype type, const std::vector<row>& rows, row_layout l = {}) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> y;
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      y.insert(y.end(), r.y.begin(), r.y.end());
-    }
-    answers_.add(std::move(name), std::move(source), type, x, {{"y", type, true, std::move(y)}}, l);
+    row_answers::add(std::move(name), std::move(source), type, inputs_of(rows),
+                     {{"y", type, true, texts_of(rows, &row::y)}}, l);
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"log_softmax", "golden/log_softmax/log_softmax_golden.cpp"};
 };
 
 std::vector<golden_file> known_answers() {
@@ -123,13 +115,10 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
   return {element_model("y", static_cast<int64_t>(x.size()), reference::log_softmax_row(x, c.at("y").type))};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration(
-    {row_golden_property("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models)});
+const operator_golden data = row_golden("log_softmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models);
 
 }  // namespace
 
-operator_golden log_softmax_golden() { return {"log_softmax", known_answers, disagreements}; }
+operator_golden log_softmax_golden() { return data; }
 
 }  // namespace warpcheck::golden

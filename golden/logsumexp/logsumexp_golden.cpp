@@ -19,8 +19,8 @@ struct row {
   std::string y;
 };
 
-std::string text(const real& value) { return value == 0 ? "0" : rounded(value, k_answer_digits); }
-std::string integer(int64_t value) { return fraction(value, 1, k_answer_digits); }
+std::string text(const real& value) { return value == 0 ? "0" : rounded(value); }
+std::string integer(int64_t value) { return fraction(value, 1); }
 
 // k elements of value `top` beside -Inf: top + ln k.
 row tied(std::vector<double> x, double top) {
@@ -44,23 +44,14 @@ row geometric(int64_t n, double step, double top, bool rising = false) {
   return r;
 }
 
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("logsumexp") {}
   void add(std::string name, std::string source, dtype type, const std::vector<row>& rows, row_layout l = {},
            bool wide = false) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> y;
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      y.push_back(r.y);
-    }
-    answers_.add(std::move(name), std::move(source), type, x, {{"y", wide ? dtype::f32 : type, false, std::move(y)}},
-                 l);
+    row_answers::add(std::move(name), std::move(source), type, inputs_of(rows),
+                     {{"y", wide ? dtype::f32 : type, false, texts_of(rows, &row::y)}}, l);
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"logsumexp", "golden/logsumexp/logsumexp_golden.cpp"};
 };
 
 std::vector<golden_file> known_answers() {
@@ -118,13 +109,10 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
   return {scalar_model("y", reference::logsumexp_row(x, c.at("y").type))};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration(
-    {row_golden_property("logsumexp", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models)});
+const operator_golden data = row_golden("logsumexp", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models);
 
 }  // namespace
 
-operator_golden logsumexp_golden() { return {"logsumexp", known_answers, disagreements}; }
+operator_golden logsumexp_golden() { return data; }
 
 }  // namespace warpcheck::golden

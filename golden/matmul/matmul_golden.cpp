@@ -15,8 +15,6 @@ namespace {
 
 using engine::tensor_spec;
 
-constexpr int k_digits = 40;
-
 using values = std::vector<double>;
 
 struct product_answer {
@@ -36,32 +34,13 @@ tensor_spec add_input(golden_file& f, const std::string& name, dtype type, std::
   tensor_spec t = engine::input_vector(name, type, 1, engine::make_recipe("constant", {x.size() == 1 ? x[0] : 0}));
   t.shape = std::move(shape);
   t.ld = t.cols();
-  if (x.size() > 1) {
-    listed_input listed{name, {}};
-    for (const double v : x) listed.bits.push_back(engine::encode(type, v));
-    f.inputs.push_back(std::move(listed));
-  }
+  if (x.size() > 1) list_values(f, name, type, x);
   f.the_case.tensors.push_back(t);
   return t;
 }
 
-std::string text_of(double value, int64_t unit) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "+inf" : "-inf";
-  return fraction(static_cast<int64_t>(value), unit, k_digits);
-}
-
 golden_file file_of(const product_answer& a) {
-  golden_file f;
-  f.what = kind::known_answer;
-  f.op = "matmul";
-  f.name = a.name;
-  f.generator = "golden/matmul/matmul_golden.cpp";
-  f.source = a.source;
-  f.digits = k_digits;
-  f.the_case.op = f.op;
-  f.the_case.property = "golden";
-  f.the_case.knobs = a.knobs;
+  golden_file f = answer_of("matmul", a.name, a.source, a.knobs);
   const bool ta = a.knobs.count("ta") > 0, tb = a.knobs.count("tb") > 0;
   add_input(f, "a", a.type, ta ? std::vector{a.k, a.m} : std::vector{a.m, a.k}, a.a);
   add_input(f, "b", a.type, tb ? std::vector{a.n, a.k} : std::vector{a.k, a.n}, a.b);
@@ -72,7 +51,7 @@ golden_file file_of(const product_answer& a) {
   f.the_case.tensors.push_back(c);
   expected_output out{"c", {}};
   for (int64_t i = 0; i < a.m * a.n; ++i)
-    out.values.push_back(text_of(a.c.size() == 1 ? a.c[0] : a.c[static_cast<size_t>(i)], a.unit));
+    out.values.push_back(quotient(a.c.size() == 1 ? a.c[0] : a.c[static_cast<size_t>(i)], a.unit));
   f.outputs.push_back(std::move(out));
   return f;
 }

@@ -20,44 +20,25 @@ struct row {
   double least, greatest;
 };
 
-std::string text_of(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "+inf" : "-inf";
-  return engine::format_number(value) == "-0" ? "0" : fraction(static_cast<int64_t>(value * 8), 8, k_answer_digits);
-}
-
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("reduce") {}
   // A file per reduction. The extremes are multiples of 1/8.
   void add(const std::string& name, const std::string& source, dtype type, const std::vector<row>& rows,
            row_layout l = {}) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> y[3];
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      y[0].push_back(r.sum);
-      y[1].push_back(text_of(r.least));
-      y[2].push_back(text_of(r.greatest));
-    }
-    for (int op = 0; op < 3; ++op) {
-      const knobs k = op == 0 ? knobs{} : knobs{{"op", std::to_string(op)}};
-      answers_.add(fmt::format("{}-{}",
-                               op == 0   ? "sum"
-                               : op == 1 ? "min"
-                                         : "max",
-                               name),
-                   source, type, x, {{"y", type, false, y[op]}}, l, k);
-    }
+    const std::vector<std::string> y[] = {texts_of(rows, &row::sum),
+                                          texts_of(rows, [](const row& r) { return quotient(r.least * 8, 8); }),
+                                          texts_of(rows, [](const row& r) { return quotient(r.greatest * 8, 8); })};
+    constexpr const char* k_reductions[] = {"sum", "min", "max"};
+    for (int op = 0; op < 3; ++op)
+      row_answers::add(fmt::format("{}-{}", k_reductions[op], name), source, type, inputs_of(rows),
+                       {{"y", type, false, y[op]}}, l, op == 0 ? knobs{} : knobs{{"op", std::to_string(op)}});
   }
   // The sum alone.
   void add_sum(const std::string& name, const std::string& source, dtype type, const std::vector<double>& x,
                std::string sum) {
-    answers_.add("sum-" + name, source, type, {x}, {{"y", type, false, {std::move(sum)}}});
+    row_answers::add("sum-" + name, source, type, {x}, {{"y", type, false, {std::move(sum)}}});
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"reduce", "golden/reduce/reduce_golden.cpp"};
 };
 
 std::vector<double> integers(int64_t from, int64_t to) {
@@ -71,9 +52,7 @@ std::vector<golden_file> known_answers() {
   for (const dtype type : {dtype::f32, dtype::f64}) {
     const std::string t(warpcheck::name_of(type));
     c.add("single-" + t, "contract: a row of one element is its own sum, least and greatest", type,
-          {{{3.25}, fraction(13, 4, k_answer_digits), 3.25, 3.25},
-           {{-k_inf}, "-inf", -k_inf, -k_inf},
-           {{k_nan}, "nan", k_nan, k_nan}},
+          {{{3.25}, fraction(13, 4), 3.25, 3.25}, {{-k_inf}, "-inf", -k_inf, -k_inf}, {{k_nan}, "nan", k_nan, k_nan}},
           {.offset_x = 1});
     c.add("nan-places-" + t, "contract: a NaN in the row gives NaN", type,
           {{{k_nan, 1, 2, 3}, "nan", k_nan, k_nan},
@@ -85,31 +64,29 @@ std::vector<golden_file> known_answers() {
            {{1, -k_inf, 2}, "-inf", -k_inf, 2},
            {{-k_inf, 1, k_inf}, "nan", -k_inf, k_inf},
            {{-k_inf, -k_inf, -k_inf}, "-inf", -k_inf, -k_inf}});
-    c.add("integers-" + t, "closed form: n (n + 1) / 2", type,
-          {{integers(-3, 100), fraction(5044, 1, k_answer_digits), -3, 100}});
+    c.add("integers-" + t, "closed form: n (n + 1) / 2", type, {{integers(-3, 100), fraction(5044, 1), -3, 100}});
     c.add("cancelling-" + t, "closed form: every pair cancels", type,
-          {{{1, -1, 5, -5, 0.125, -0.125}, "0", -5, 5},
-           {{4096, 1, -4096, 1, 0, 0}, fraction(2, 1, k_answer_digits), -4096, 4096}});
+          {{{1, -1, 5, -5, 0.125, -0.125}, "0", -5, 5}, {{4096, 1, -4096, 1, 0, 0}, fraction(2, 1), -4096, 4096}});
     for (const int64_t n : {31, 32, 33, 255, 256, 257, 1000})
       c.add(fmt::format("ones-{}-{}", n, t), "closed form: the sum of n ones is n", type,
-            {{repeated(1, n), fraction(n, 1, k_answer_digits), 1, 1},
-             {with(repeated(0, n), static_cast<size_t>(n - 1), -1), fraction(-1, 1, k_answer_digits), -1, 0}});
+            {{repeated(1, n), fraction(n, 1), 1, 1},
+             {with(repeated(0, n), static_cast<size_t>(n - 1), -1), fraction(-1, 1), -1, 0}});
   }
   c.add_sum("zeros", "contract: a sum starts from +0", dtype::f32, {-0.0, -0.0, -0.0}, "0");
   c.add_sum("beyond-2-to-24", "closed form: 2^24 + 1 - 2^24 + ... is the number of ones", dtype::f32,
-            {16777216, 1, -16777216, 1, 16777216, 1, -16777216, 1}, fraction(4, 1, k_answer_digits));
+            {16777216, 1, -16777216, 1, 16777216, 1, -16777216, 1}, fraction(4, 1));
   std::vector<double> stagnation = with(repeated(0x1.fp-25, 1024), 0, 1);
   c.add_sum("stagnation", "closed form: 1 + 1023 * 31/2^29; one by one every term is lost", dtype::f32, stagnation,
-            fraction((int64_t{1} << 29) + 1023 * 31, int64_t{1} << 29, k_answer_digits));
+            fraction((int64_t{1} << 29) + 1023 * 31, int64_t{1} << 29));
   c.add_sum("may-overflow", "closed form: the largest f32 twice is cancelled; a running sum may overflow", dtype::f32,
-            {k_f32_max, -k_f32_max, 1, 2}, fraction(3, 1, k_answer_digits));
+            {k_f32_max, -k_f32_max, 1, 2}, fraction(3, 1));
   // The published defects, as small as they get.
   c.add_sum("field-lost-sums", "field bug neon#171 (0.1-0.2 % of the sums wrong); closed form: n", dtype::f32,
-            repeated(-1, 200), fraction(-200, 1, k_answer_digits));
+            repeated(-1, 200), fraction(-200, 1));
   c.add_sum("field-odd-row-47", "field bug Paddle#52952 (odd row lengths above 32); closed form", dtype::f32,
-            integers(1, 47), fraction(1128, 1, k_answer_digits));
+            integers(1, 47), fraction(1128, 1));
   c.add_sum("field-row-of-517", "field bug pytorch#143644 (n = 517); closed form", dtype::f64, integers(1, 517),
-            fraction(133903, 1, k_answer_digits));
+            fraction(133903, 1));
   return c.take();
 }
 
@@ -118,13 +95,10 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
   return {scalar_model("y", reference::reduce_row(op, x, c.at("x").type))};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration({row_golden_property("reduce", {dtype::f32, dtype::f64}, known_answers,
-                                                                      models)});
+const operator_golden data = row_golden("reduce", {dtype::f32, dtype::f64}, known_answers, models);
 
 }  // namespace
 
-operator_golden reduce_golden() { return {"reduce", known_answers, disagreements}; }
+operator_golden reduce_golden() { return data; }
 
 }  // namespace warpcheck::golden

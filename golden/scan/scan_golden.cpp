@@ -16,12 +16,6 @@ using reference::prefix;
 
 constexpr double k_f32_max = 0x1.fffffep+127;
 
-std::string text_of(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "+inf" : "-inf";
-  return fraction(static_cast<int64_t>(value * 8), 8, k_answer_digits);
-}
-
 // Rows with their inclusive prefixes as text; the exclusive ones follow.
 struct row {
   std::vector<double> x;
@@ -31,38 +25,32 @@ struct row {
 // A row and its prefixes, written down by hand as multiples of 1/8.
 row known(std::vector<double> x, const std::vector<double>& inclusive) {
   row r{std::move(x), {}};
-  for (const double v : inclusive) r.inclusive.push_back(text_of(v));
+  for (const double v : inclusive) r.inclusive.push_back(quotient(v * 8, 8));
   return r;
 }
 
-class collection {
+class collection : public row_answers {
  public:
+  collection() : row_answers("scan") {}
   // A file per kind of prefix.
   void add(const std::string& name, const std::string& source, dtype type, const std::vector<row>& rows,
            const row_layout& l = {}) {
-    std::vector<std::vector<double>> x;
-    std::vector<std::string> inclusive, exclusive;
-    for (const row& r : rows) {
-      x.push_back(r.x);
-      for (size_t i = 0; i < r.x.size(); ++i) {
-        inclusive.push_back(r.inclusive[i]);
-        exclusive.push_back(i == 0 ? "0" : r.inclusive[i - 1]);
-      }
-    }
-    answers_.add("inclusive-" + name, source, type, x, {{"y", type, true, inclusive}}, l);
-    answers_.add("exclusive-" + name, source, type, x, {{"y", type, true, exclusive}}, l, {{"kind", "1"}});
+    const auto exclusive = [](const row& r) {
+      std::vector<std::string> y = {"0"};
+      y.insert(y.end(), r.inclusive.begin(), r.inclusive.end() - 1);
+      return y;
+    };
+    const auto x = inputs_of(rows);
+    row_answers::add("inclusive-" + name, source, type, x, {{"y", type, true, texts_of(rows, &row::inclusive)}}, l);
+    row_answers::add("exclusive-" + name, source, type, x, {{"y", type, true, texts_of(rows, exclusive)}}, l,
+                     {{"kind", "1"}});
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  row_answers answers_{"scan", "golden/scan/scan_golden.cpp"};
 };
 
 // 1, 1, ...: prefix i is i + 1.
 row ones(int64_t n, dtype type) {
   row r{repeated(1, n), {}};
-  for (int64_t i = 1; i <= n; ++i)
-    r.inclusive.push_back(is_float(type) ? fraction(i, 1, k_answer_digits) : std::to_string(i));
+  for (int64_t i = 1; i <= n; ++i) r.inclusive.push_back(is_float(type) ? fraction(i, 1) : std::to_string(i));
   return r;
 }
 
@@ -72,7 +60,7 @@ row integers(int64_t n, dtype type) {
   for (int64_t i = 1; i <= n; ++i) {
     r.x.push_back(static_cast<double>(i));
     const int64_t sum = i * (i + 1) / 2;
-    r.inclusive.push_back(is_float(type) ? fraction(sum, 1, k_answer_digits) : std::to_string(sum));
+    r.inclusive.push_back(is_float(type) ? fraction(sum, 1) : std::to_string(sum));
   }
   return r;
 }
@@ -135,13 +123,10 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
   return {element_model("y", static_cast<int64_t>(x.size()), reference::scan_row(kind, x, type))};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration({row_golden_property("scan", {dtype::f32, dtype::f64, dtype::i64},
-                                                                      known_answers, models)});
+const operator_golden data = row_golden("scan", {dtype::f32, dtype::f64, dtype::i64}, known_answers, models);
 
 }  // namespace
 
-operator_golden scan_golden() { return {"scan", known_answers, disagreements}; }
+operator_golden scan_golden() { return data; }
 
 }  // namespace warpcheck::golden

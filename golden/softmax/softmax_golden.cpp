@@ -15,7 +15,7 @@ namespace {
 
 constexpr double k_f32_max = std::numeric_limits<float>::max();
 
-std::string part(int64_t p, int64_t q) { return fraction(p, q, k_answer_digits); }
+std::string part(int64_t p, int64_t q) { return fraction(p, q); }
 
 // ---- rows and their exact values ----
 
@@ -53,7 +53,7 @@ row direct_row(std::vector<double> x) {
     terms.push_back(std::isinf(v) ? real(0) : real(exp(real(v))));
     sum += terms.back();
   }
-  for (const real& term : terms) r.y.push_back(term == 0 ? "0" : rounded(term / sum, k_answer_digits));
+  for (const real& term : terms) r.y.push_back(term == 0 ? "0" : rounded(term / sum));
   return r;
 }
 
@@ -64,7 +64,7 @@ row geometric_row(int64_t n, double step, double top) {
   real term = 1;
   for (int64_t i = 0; i < n; ++i, term *= q) {
     r.x.push_back(top - step * static_cast<double>(i));
-    r.y.push_back(rounded(term * scale, k_answer_digits));
+    r.y.push_back(rounded(term * scale));
   }
   return r;
 }
@@ -82,7 +82,7 @@ row peak_row(int64_t n, int64_t at, double top, double gap) {
   row r;
   r.index = at;
   const real tail = exp(real(-gap)), peak = 1 / (1 + (n - 1) * tail);
-  const std::string high = rounded(peak, k_answer_digits), low = rounded(peak * tail, k_answer_digits);
+  const std::string high = rounded(peak), low = rounded(peak * tail);
   for (int64_t i = 0; i < n; ++i) {
     r.x.push_back(i == at ? top : top - gap);
     r.y.push_back(i == at ? high : low);
@@ -92,35 +92,21 @@ row peak_row(int64_t n, int64_t at, double top, double gap) {
 
 // ---- cases ----
 
-class collection {
+class collection : public row_answers {
  public:
-  // Values are listed in the file.
+  collection() : row_answers("softmax") {}
+  // Values are listed in the file, or made by a recipe, which must make the rows' values.
   void add(std::string name, std::string source, dtype type, const std::vector<row>& rows, const row_layout& l = {},
-           bool with_index = true) {
-    answers_.add(std::move(name), std::move(source), type, values_of(rows), answers_of(type, rows, with_index), l);
+           bool with_index = true, std::optional<engine::recipe> fill = std::nullopt) {
+    std::vector<answer> answers = {{"y", type, true, texts_of(rows, &row::y)}};
+    const auto index = [](const row& r) { return std::to_string(r.index); };
+    if (with_index) answers.push_back({"index", dtype::i64, false, texts_of(rows, index)});
+    row_answers::add(std::move(name), std::move(source), type, inputs_of(rows), std::move(answers), l, {},
+                     std::move(fill));
   }
-  // Values are made by a recipe, which must make the rows' values.
   void add(std::string name, std::string source, dtype type, const std::vector<row>& rows, engine::recipe x) {
-    answers_.add(std::move(name), std::move(source), type, values_of(rows), std::move(x), answers_of(type, rows, true));
+    add(std::move(name), std::move(source), type, rows, {}, true, std::move(x));
   }
-  std::vector<golden_file> take() { return answers_.take(); }
-
- private:
-  static std::vector<std::vector<double>> values_of(const std::vector<row>& rows) {
-    std::vector<std::vector<double>> x;
-    for (const row& r : rows) x.push_back(r.x);
-    return x;
-  }
-  static std::vector<answer> answers_of(dtype type, const std::vector<row>& rows, bool with_index) {
-    answer y{"y", type, true, {}}, index{"index", dtype::i64, false, {}};
-    for (const row& r : rows) {
-      y.values.insert(y.values.end(), r.y.begin(), r.y.end());
-      index.values.push_back(std::to_string(r.index));
-    }
-    return with_index ? std::vector{y, index} : std::vector{y};
-  }
-
-  row_answers answers_{"softmax", "golden/softmax/softmax_golden.cpp"};
 };
 
 void add_closed_forms(collection& c) {
@@ -240,16 +226,11 @@ std::vector<row_model> models(const engine::trial_case& c, const std::vector<dou
   return {element_model("y", static_cast<int64_t>(x.size()), std::move(model)), std::move(index)};
 }
 
-std::vector<std::string> disagreements(const golden_file& f) { return row_disagreements(f, models); }
-
-const engine::property_registration registration([] {
-  engine::property p = row_golden_property("softmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models);
-  p.optional_outputs = {"index"};
-  return std::vector{std::move(p)};
-}());
+const operator_golden data =
+    row_golden("softmax", {dtype::f32, dtype::f16, dtype::bf16}, known_answers, models, {"index"});
 
 }  // namespace
 
-operator_golden softmax_golden() { return {"softmax", known_answers, disagreements}; }
+operator_golden softmax_golden() { return data; }
 
 }  // namespace warpcheck::golden
