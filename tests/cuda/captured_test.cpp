@@ -1,6 +1,5 @@
 // A call allocates nothing, reads nothing back and leaves no value on the host: a graph of it is right for other
 // inputs, lengths and marks.
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,15 +17,12 @@
 #include "properties/engine/trials/device_tensor.hpp"
 #include "properties/engine/trials/library.hpp"
 #include "properties/gru/gru_cases.hpp"
+#include "tests/cuda/gpu_array.hpp"
 
 namespace warpcheck::self {
 namespace {
 
 using namespace engine;
-
-void require(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 struct captured {
   reference::gru_shape shape;

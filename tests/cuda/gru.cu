@@ -1,20 +1,13 @@
 #include "tests/cuda/gru.hpp"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 #include "kernels/gru/gru.hpp"
+#include "tests/cuda/gpu_array.hpp"
 
 namespace warpcheck::self {
 namespace {
-
-void require(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 gru_depths depths_of(const gru_plan& plan) {
   return {plan.depth_i, plan.depth_h, plan.depth_tb, plan.steps_i, plan.steps_h, plan.steps_tb};
@@ -30,29 +23,12 @@ __global__ void fill_uniform(float* to, int64_t size, uint64_t seed, float scale
   }
 }
 
-class long_floats {
+class long_floats : public gpu_array<float> {
  public:
-  explicit long_floats(int64_t size) : size_(size) {
-    require(cudaMalloc(&data_, static_cast<size_t>(size) * sizeof(float)), "cudaMalloc");
+  explicit long_floats(int64_t size) : gpu_array(static_cast<size_t>(size)) {}
+  void fill(uint64_t seed, double scale) const {
+    fill_uniform<<<1024, 256>>>(data(), static_cast<int64_t>(size()), seed, static_cast<float>(scale));
   }
-  ~long_floats() { cudaFree(data_); }
-  long_floats(const long_floats&) = delete;
-  long_floats& operator=(const long_floats&) = delete;
-  const long_floats& fill(uint64_t seed, double scale) const {
-    fill_uniform<<<1024, 256>>>(data_, size_, seed, static_cast<float>(scale));
-    return *this;
-  }
-  std::vector<float> read(int64_t begin, int64_t count) const {
-    std::vector<float> values(static_cast<size_t>(count));
-    require(cudaMemcpy(values.data(), data_ + begin, values.size() * sizeof(float), cudaMemcpyDeviceToHost), "copy");
-    return values;
-  }
-  std::vector<float> read() const { return read(0, size_); }
-  float* data() const { return data_; }
-
- private:
-  int64_t size_;
-  float* data_ = nullptr;
 };
 
 gru_config long_config(int64_t time, int64_t batch, int64_t input, int64_t hidden) {

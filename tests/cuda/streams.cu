@@ -1,27 +1,20 @@
 #include "tests/cuda/streams.hpp"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <cmath>
 #include <future>
 #include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "kernels/logsumexp/logsumexp.hpp"
+#include "tests/cuda/gpu_array.hpp"
 
 namespace warpcheck::self {
 namespace {
 
 constexpr int64_t k_cols = int64_t{1} << 18;
 constexpr int k_launches_at_once = 20;
-
-void require(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
 
 class stream {
  public:
@@ -65,37 +58,26 @@ class gate {
 // A row of one value, and room for `calls` results.
 class caller {
  public:
-  caller(float value, int calls) : expected_(value + std::log(static_cast<double>(k_cols))), calls_(calls) {
-    const std::vector<float> row(static_cast<size_t>(k_cols), value);
-    require(cudaMalloc(&x_, row.size() * sizeof(float)), "cudaMalloc");
-    require(cudaMalloc(&y_, static_cast<size_t>(calls) * sizeof(float)), "cudaMalloc");
-    require(cudaMemcpy(x_, row.data(), row.size() * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+  caller(float value, int calls)
+      : expected_(value + std::log(static_cast<double>(k_cols))),
+        x_(std::vector<float>(static_cast<size_t>(k_cols), value)),
+        y_(static_cast<size_t>(calls)) {
     call(0, nullptr);  // loads the kernels, which may wait for streams that a gate holds
-    require(cudaMemset(y_, 0xff, static_cast<size_t>(calls) * sizeof(float)), "cudaMemset");
+    y_.fill_bytes(0xff);
     // Other streams do not wait for these, and a copy from pageable memory may still be under way.
     require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
-  ~caller() {
-    cudaFree(x_);
-    cudaFree(y_);
-  }
-  caller(const caller&) = delete;
-  caller& operator=(const caller&) = delete;
 
-  void call(int i, cudaStream_t s) const { logsumexp(x_, k_cols, y_ + i, 1, k_cols, s); }
+  void call(int i, cudaStream_t s) const { logsumexp(x_.data(), k_cols, y_.data() + i, 1, k_cols, s); }
   int64_t wrong() const {
-    std::vector<float> results(static_cast<size_t>(calls_));
-    require(cudaMemcpy(results.data(), y_, results.size() * sizeof(float), cudaMemcpyDeviceToHost), "cudaMemcpy");
     int64_t count = 0;
-    for (const float y : results) count += !(std::fabs(y - expected_) < 1e-3);  // NaN, too
+    for (const float y : y_.read()) count += !(std::fabs(y - expected_) < 1e-3);  // NaN, too
     return count;
   }
 
  private:
   double expected_;
-  int calls_;
-  float* x_ = nullptr;
-  float* y_ = nullptr;
+  gpu_array<float> x_, y_;
 };
 
 }  // namespace

@@ -1,47 +1,16 @@
 #include "tests/cuda/sweeps.hpp"
 
-#include <cuda_runtime.h>
-
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 
 #include "kernels/gru/sequence.hpp"
 #include "kernels/primitives/reduce.hpp"
 #include "kernels/sigmoid/sigmoid.hpp"
 #include "kernels/softmax/arithmetic.hpp"
+#include "tests/cuda/gpu_array.hpp"
 
 namespace warpcheck::self {
 namespace {
-
-void require(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
-
-// Device memory of a sweep, zero at first.
-template <class T>
-class device_array {
- public:
-  explicit device_array(size_t count) : count_(count) {
-    require(cudaMalloc(&data_, count * sizeof(T)), "cudaMalloc");
-    require(cudaMemset(data_, 0, count * sizeof(T)), "cudaMemset");
-  }
-  ~device_array() { cudaFree(data_); }
-  device_array(const device_array&) = delete;
-  device_array& operator=(const device_array&) = delete;
-  T* get() const { return data_; }
-  std::vector<T> fetch(size_t count) const {
-    std::vector<T> values(count);
-    require(cudaMemcpy(values.data(), data_, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return values;
-  }
-  std::vector<T> fetch() const { return fetch(count_); }
-
- private:
-  T* data_ = nullptr;
-  size_t count_;
-};
 
 constexpr unsigned k_blocks = 132 * 16;
 constexpr unsigned k_threads = 256;
@@ -285,10 +254,11 @@ __global__ void judge_gates(unsigned long long* result) {
 }
 
 std::vector<unsigned long long> run(void (*kernel)(unsigned long long*), size_t words) {
-  const device_array<unsigned long long> result(words);
-  kernel<<<k_blocks, k_threads>>>(result.get());
+  const gpu_array<unsigned long long> result(words);
+  result.fill_bytes(0);
+  kernel<<<k_blocks, k_threads>>>(result.data());
   require(cudaGetLastError(), "a sweep");
-  return result.fetch();
+  return result.read();
 }
 
 }  // namespace
@@ -319,19 +289,20 @@ gate_errors sweep_gates() {
 }
 
 sigmoid_errors sweep_sigmoid(int nudge) {
-  const device_array<float> x(k_chunk), y(k_chunk);
-  const device_array<sigmoid_results> results(1);
-  const device_array<sigmoid_errors::element> sample(k_chunk / k_stride);
+  const gpu_array<float> x(k_chunk), y(k_chunk);
+  const gpu_array<sigmoid_results> results(1);
+  const gpu_array<sigmoid_errors::element> sample(k_chunk / k_stride);
+  results.fill_bytes(0);
   sigmoid_errors errors;
   for (uint64_t first = 0; first < k_patterns; first += k_chunk) {
-    fill_patterns<<<k_blocks, k_threads>>>(x.get(), static_cast<uint32_t>(first));
-    sigmoid(x.get(), y.get(), k_chunk, 0.0f, 1.0f, nullptr);
-    judge_sigmoid<<<k_blocks, k_threads>>>(x.get(), y.get(), nudge, results.get(), sample.get());
+    fill_patterns<<<k_blocks, k_threads>>>(x.data(), static_cast<uint32_t>(first));
+    sigmoid(x.data(), y.data(), k_chunk, 0.0f, 1.0f, nullptr);
+    judge_sigmoid<<<k_blocks, k_threads>>>(x.data(), y.data(), nudge, results.data(), sample.data());
     require(cudaGetLastError(), "a sweep");
-    const auto part = sample.fetch();
+    const auto part = sample.read();
     errors.sample.insert(errors.sample.end(), part.begin(), part.end());
   }
-  const sigmoid_results all = results.fetch()[0];
+  const sigmoid_results all = results.read()[0];
   errors.error_ratio = argument_of(all.worst);
   errors.wrong_special = all.wrong;
   errors.undecided_count = all.undecided;

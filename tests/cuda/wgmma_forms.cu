@@ -1,45 +1,23 @@
 #include "tests/cuda/wgmma_forms.hpp"
 
-#include <stdexcept>
-
+#include "tests/cuda/gpu_array.hpp"
 #include "tests/import/programs/wgmma_forms.cuh"
 
 namespace warpcheck::self {
 namespace {
 
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-}
-
-template <class T>
-class on_gpu {
- public:
-  explicit on_gpu(size_t bytes) { check(cudaMalloc(&data_, bytes), "cudaMalloc"); }
-  on_gpu(const void* from, size_t bytes) : on_gpu(bytes) {
-    check(cudaMemcpy(data_, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-  }
-  on_gpu(const on_gpu&) = delete;
-  on_gpu& operator=(const on_gpu&) = delete;
-  ~on_gpu() { cudaFree(data_); }
-  T* data() const { return data_; }
-
- private:
-  T* data_ = nullptr;
-};
-
 template <class Form>
 std::vector<uint32_t> run(bool has_a_in_registers, bool accumulates, const std::vector<uint8_t>& a,
                           const std::vector<uint8_t>& b, const std::vector<uint32_t>& c) {
   using word = typename Form::word;
-  const on_gpu<uint8_t> on_a(a.data(), a.size()), on_b(b.data(), b.size());
-  const on_gpu<word> on_c(c.data(), 4 * c.size()), on_d(4 * c.size());
+  const gpu_array<uint8_t> on_a(a), on_b(b);
+  const gpu_array<uint32_t> on_c(c), on_d(c.size());
   const auto products = static_cast<unsigned>(a.size() / (wgmma_forms::k_rows * wgmma_forms::k_bytes));
   const auto kernel = has_a_in_registers ? wgmma_forms::multiply<Form, true> : wgmma_forms::multiply<Form, false>;
-  kernel<<<products, wgmma_forms::k_threads>>>(on_a.data(), on_b.data(), on_c.data(), on_d.data(), accumulates);
-  check(cudaGetLastError(), "launch");
-  std::vector<uint32_t> d(c.size());
-  check(cudaMemcpy(d.data(), on_d.data(), 4 * d.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return d;
+  kernel<<<products, wgmma_forms::k_threads>>>(on_a.data(), on_b.data(), reinterpret_cast<const word*>(on_c.data()),
+                                               reinterpret_cast<word*>(on_d.data()), accumulates);
+  require(cudaGetLastError(), "launch");
+  return on_d.read();
 }
 
 }  // namespace
