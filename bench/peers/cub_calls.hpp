@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "abi/candidate.h"
+#include "abi/candidate_library.hpp"
 #include "simt/simt.hpp"
 
 namespace warpcheck {
@@ -51,20 +51,9 @@ inline auto offsets(int64_t ld, int64_t first) {
   return thrust::make_transform_iterator(thrust::make_counting_iterator<int64_t>(0), row_offset{ld, first});
 }
 
-// The answer of a library with CUB's `operators` to warpcheck_candidate_get.
-template <size_t Count>
-const warpcheck_candidate* cub_candidate(uint32_t abi_version, const warpcheck_operator* const (&operators)[Count]) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const std::string build = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." +
-                                   std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
-  static const warpcheck_candidate table = {WARPCHECK_CANDIDATE_ABI,
-                                            sizeof(warpcheck_candidate),
-                                            "cub",
-                                            build.c_str(),
-                                            operators,
-                                            static_cast<int32_t>(Count),
-                                            nullptr};
-  return &table;
+inline std::string cub_version() {
+  return "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
+         std::to_string(CUB_SUBMINOR_VERSION);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -126,5 +126,5 @@ constexpr warpcheck_operator k_argsort = operator_of_rows("argsort", WARPCHECK_D
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
   static const warpcheck_operator* const operators[] = {&warpcheck::k_scan, &warpcheck::k_argsort};
-  return warpcheck::cub_candidate(abi_version, operators);
+  return warpcheck::candidate_library(abi_version, "cub", warpcheck::cub_version(), operators);
 }

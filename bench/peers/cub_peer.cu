@@ -98,5 +98,5 @@ constexpr warpcheck_operator k_argmax =
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
   static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce, &warpcheck::k_argmax};
-  return warpcheck::cub_candidate(abi_version, operators);
+  return warpcheck::candidate_library(abi_version, "cub", warpcheck::cub_version(), operators);
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 
+#include "abi/candidate_library.hpp"
 #include "abi/candidate_table.hpp"
 #include "bench/peers/multiply_peer.hpp"
 #include "bench/peers/peer_calls.hpp"
@@ -118,10 +119,7 @@ constexpr warpcheck_operator k_matmul = product_operator(k_matmul_dtypes, run_ma
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&warpcheck::k_reduce, &warpcheck::k_matmul};
-  static const std::string build = "cuBLAS " + std::to_string(CUBLAS_VERSION);
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), warpcheck::k_name, build.c_str(), operators, 2, nullptr};
-  return &table;
+  return warpcheck::candidate_library(abi_version, warpcheck::k_name, "cuBLAS " + std::to_string(CUBLAS_VERSION),
+                                      operators);
 }

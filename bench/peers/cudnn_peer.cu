@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 
+#include "abi/candidate_library.hpp"
 #include "abi/candidate_table.hpp"
 #include "bench/peers/peer_calls.hpp"
 #include "kernels/candidate_support.hpp"
@@ -91,10 +92,6 @@ constexpr warpcheck_operator k_log_softmax =
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&warpcheck::k_softmax, &warpcheck::k_log_softmax};
-  static const std::string build = "cuDNN " + std::to_string(cudnnGetVersion());
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cudnn", build.c_str(), operators, 2, nullptr};
-  return &table;
+  return warpcheck::candidate_library(abi_version, "cudnn", "cuDNN " + std::to_string(cudnnGetVersion()), operators);
 }

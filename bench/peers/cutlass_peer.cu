@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "abi/candidate_library.hpp"
 #include "bench/peers/multiply_peer.hpp"
 
 namespace warpcheck {
@@ -55,10 +56,8 @@ constexpr warpcheck_operator k_matmul = product_operator(WARPCHECK_F32, run_matm
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&warpcheck::k_matmul};
-  static const std::string build = "CUTLASS " + std::to_string(CUTLASS_MAJOR) + "." + std::to_string(CUTLASS_MINOR);
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "cutlass", build.c_str(), operators, 1, nullptr};
-  return &table;
+  return warpcheck::candidate_library(abi_version, "cutlass",
+                                      "CUTLASS " + std::to_string(CUTLASS_MAJOR) + "." + std::to_string(CUTLASS_MINOR),
+                                      operators);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "abi/candidate_table.hpp"
+#include "abi/candidate_library.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/matmul/arguments.hpp"
 #include "kernels/matmul/call.hpp"
@@ -34,17 +34,7 @@ warpcheck_status run_product(warpcheck_call* call, const std::string& library, R
 }
 
 constexpr warpcheck_operator product_operator(uint32_t dtypes, warpcheck_status (*run)(warpcheck_call*)) {
-  return {sizeof(warpcheck_operator),
-          "matmul",
-          WARPCHECK_DEVICE_CUDA,
-          dtypes,
-          3,
-          k_matmul_extents,
-          nullptr,
-          0,
-          {},
-          run,
-          nullptr};
+  return operator_of_extents("matmul", WARPCHECK_DEVICE_CUDA, dtypes, k_matmul_extents, run);
 }
 
 }  // namespace SIMT_DEVICE_NS

@@ -96,13 +96,15 @@ warpcheck_status answer(warpcheck_call* call, Body&& body) {
   }
 }
 
+inline constexpr const char* k_row_extents[] = {"cols"};
+
 // The table of a library that offers one operator, for the CPU and f32. `Run` answers its calls.
-template <warpcheck_status (*Run)(warpcheck_call*)>
-const warpcheck_candidate* table(uint32_t abi_version, const char* name) {
+template <warpcheck_status (*Run)(warpcheck_call*), int32_t N = 1>
+const warpcheck_candidate* table(uint32_t abi_version, const char* name,
+                                 const char* const (&extents)[N] = k_row_extents) {
   if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const char* const extents[] = {"cols"};
   static const warpcheck_operator op = {
-      sizeof(warpcheck_operator), name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, 1, extents, nullptr, 0, {}, Run, nullptr};
+      sizeof(warpcheck_operator), name, WARPCHECK_DEVICE_CPU, WARPCHECK_F32, N, extents, nullptr, 0, {}, Run, nullptr};
   static const warpcheck_operator* const operators[] = {&op};
   static const warpcheck_candidate table = {
       WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "mine", "plain C++", operators, 1, nullptr};

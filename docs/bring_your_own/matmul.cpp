@@ -92,21 +92,6 @@ warpcheck_status run(warpcheck_call* call) {
 }  // namespace
 
 extern "C" const warpcheck_candidate* warpcheck_candidate_get(uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const char* const extents[] = {"m", "n", "k"};
-  static const warpcheck_operator op = {sizeof(warpcheck_operator),
-                                        "matmul",
-                                        WARPCHECK_DEVICE_CPU,
-                                        WARPCHECK_F32,
-                                        3,
-                                        extents,
-                                        nullptr,
-                                        0,
-                                        {},
-                                        run,
-                                        nullptr};
-  static const warpcheck_operator* const operators[] = {&op};
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "mine", "plain C++", operators, 1, nullptr};
-  return &table;
+  static constexpr const char* k_extents[] = {"m", "n", "k"};
+  return candidate::table<run>(abi_version, "matmul", k_extents);
 }

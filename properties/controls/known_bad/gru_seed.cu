@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "abi/candidate_library.hpp"
 #include "kernels/candidate_support.hpp"
 #include "kernels/gru/abi_adapter.hpp"
 #include "kernels/gru/sequence.hpp"
@@ -324,28 +325,17 @@ warpcheck_status run_seed(warpcheck_call* call) {
   });
 }
 
-constexpr warpcheck_variant seed_variant(int i) { return gru_variant<gru_regime::product>(k_flaws[i], {0, -1, 0, -1}); }
-constexpr warpcheck_variant k_seed_variants[] = {
-    seed_variant(0),  seed_variant(1),  seed_variant(2),  seed_variant(3),  seed_variant(4),
-    seed_variant(5),  seed_variant(6),  seed_variant(7),  seed_variant(8),  seed_variant(9),
-    seed_variant(10), seed_variant(11), seed_variant(12), seed_variant(13), seed_variant(14),
-    seed_variant(15), seed_variant(16), seed_variant(17), seed_variant(18), seed_variant(19)};
-static_assert(std::size(k_seed_variants) == std::size(k_flaws));
-
-constexpr warpcheck_operator k_seed = {sizeof(warpcheck_operator),
-                                       "gru",
-                                       k_candidate_device,
-                                       WARPCHECK_F32,
-                                       k_gru_num_extents,
-                                       k_gru_extents,
-                                       k_seed_variants,
-                                       static_cast<int32_t>(std::size(k_seed_variants)),
-                                       {},
-                                       run_seed,
-                                       nullptr};
+const warpcheck_operator* table() {
+  static warpcheck_variant variants[std::size(k_flaws)];
+  for (size_t i = 0; i < std::size(k_flaws); ++i)
+    variants[i] = gru_variant<gru_regime::product>(k_flaws[i], {0, -1, 0, -1});
+  static const warpcheck_operator made = operator_of_extents("gru", k_candidate_device, WARPCHECK_F32, k_gru_extents,
+                                                             run_seed, variants, std::size(variants));
+  return &made;
+}
 
 }  // namespace
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_OPERATOR(gru) { return &warpcheck::k_seed; }
+WARPCHECK_OPERATOR(gru) { return warpcheck::table(); }

@@ -10,9 +10,12 @@
 //   layer_no_pad      the wrapper promises padding and does none: all of the above
 //   layer_sigmoid     the sigmoid has the wrong sign
 //   layer_call        the layer is only ever called with mu = 1 and sigma = 0
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
+#include "abi/candidate_library.hpp"
 #include "kernels/matmul/contract.hpp"
 #include "properties/controls/known_bad/known_bad.hpp"
 
@@ -68,40 +71,36 @@ __global__ void tile16(product p) {
   p.c[static_cast<Offset>(row * p.ldc + col)] = sum;  // @write-c
 }
 
-template <int Guards, class Offset = int64_t, int Sign = -1>
-void launch(const product& p, bool rows_down, simt::stream_t stream) {
+// Down: the grid has no block for the last rows of C.
+template <int Guards, class Offset = int64_t, int Sign = -1, bool Down = false>
+void launch(const product& p, simt::stream_t stream) {
   const auto tiles = [](int64_t n, bool down) { return static_cast<unsigned>((n + (down ? 0 : k_side - 1)) / k_side); };
-  const dim3 grid(tiles(p.n, false), tiles(p.m, rows_down));
+  const dim3 grid(tiles(p.n, false), tiles(p.m, Down));
   if (grid.y == 0) return;
   simt::launch({grid, dim3(k_side, k_side), 0, stream}, tile16<Guards, Offset, Sign>, p);
 }
 
-constexpr const char* k_names[] = {"mm_tile16_rate", "mm_tile16_k_a",    "mm_tile16_k_b",    "mm_tile16_n",
-                                   "mm_tile16_m",    "mm_tile16_m_read", "mm_tile16_m_down", "mm_int_offset",
-                                   "layer_no_pad",   "layer_sigmoid",    "layer_call"};
-enum class flaw { rate, k_a, k_b, n, m, m_read, m_down, offset, no_pad, sign, call };
-
-void launch_flawed(flaw which, product p, simt::stream_t stream) {
-  switch (which) {
-    case flaw::rate: return launch<k_all>(p, false, stream);
-    case flaw::k_a: return launch<k_all & ~k_load_k_of_a>(p, false, stream);
-    case flaw::k_b: return launch<k_all & ~k_load_k_of_b>(p, false, stream);
-    case flaw::n: return launch<k_all & ~k_store_n>(p, false, stream);
-    case flaw::m: return launch<k_all & ~k_store_m>(p, false, stream);
-    case flaw::m_read: return launch<k_all & ~k_load_m>(p, false, stream);
-    case flaw::m_down: return launch<k_all & ~k_store_m>(p, true, stream);
-    case flaw::offset: return launch<k_all, int>(p, false, stream);
-    case flaw::no_pad: return launch<k_none>(p, false, stream);
-    case flaw::sign: return launch<k_all, int64_t, 1>(p, false, stream);
-    case flaw::call: p.mu = 1.0f, p.sigma = 0.0f; return launch<k_all>(p, false, stream);
-  }
+void launch_own_call(const product& p, simt::stream_t stream) {
+  product own = p;
+  own.mu = 1.0f, own.sigma = 0.0f;
+  launch<k_all>(own, stream);
 }
 
-flaw flaw_of(const warpcheck_call* call) {
-  for (int i = 0; call->variant != nullptr && i < static_cast<int>(std::size(k_names)); ++i)
-    if (std::strcmp(call->variant, k_names[i]) == 0) return static_cast<flaw>(i);
-  return flaw::rate;
-}
+struct tile16_variant {
+  const char* name;
+  void (*launch)(const product& p, simt::stream_t stream);
+};
+constexpr tile16_variant k_tiles[] = {{"mm_tile16_rate", launch<k_all>},
+                                      {"mm_tile16_k_a", launch<k_all & ~k_load_k_of_a>},
+                                      {"mm_tile16_k_b", launch<k_all & ~k_load_k_of_b>},
+                                      {"mm_tile16_n", launch<k_all & ~k_store_n>},
+                                      {"mm_tile16_m", launch<k_all & ~k_store_m>},
+                                      {"mm_tile16_m_read", launch<k_all & ~k_load_m>},
+                                      {"mm_tile16_m_down", launch<k_all & ~k_store_m, int64_t, -1, true>},
+                                      {"mm_int_offset", launch<k_all, int>},
+                                      {"layer_no_pad", launch<k_none>},
+                                      {"layer_sigmoid", launch<k_all, int64_t, 1>},
+                                      {"layer_call", launch_own_call}};
 
 // The tutorial's call: C = A B, with bias and sigmoid at most.
 warpcheck_status run(warpcheck_call* call) {
@@ -126,40 +125,31 @@ warpcheck_status run(warpcheck_call* call) {
                     static_cast<float>(checked.scalar("sigma")),
                     checked.scalar("sigmoid") == 1};
     if (p.m == 0 || p.n == 0) return;
-    const flaw which = flaw_of(call);
-    launch_flawed(which, p, static_cast<simt::stream_t>(call->stream));
-    call->used_variant = k_names[static_cast<int>(which)];
+    const auto* which = std::find_if(std::begin(k_tiles), std::end(k_tiles), [&](const tile16_variant& v) {
+      return call->variant != nullptr && std::strcmp(call->variant, v.name) == 0;
+    });
+    if (which == std::end(k_tiles)) which = k_tiles;
+    which->launch(p, static_cast<simt::stream_t>(call->stream));
+    call->used_variant = which->name;
   });
 }
 
 const warpcheck_operator* table() {
-  static warpcheck_variant variants[std::size(k_names)];
-  for (size_t i = 0; i < std::size(k_names); ++i)
+  static warpcheck_variant variants[std::size(k_tiles)];
+  for (size_t i = 0; i < std::size(k_tiles); ++i)
     variants[i] = {sizeof(warpcheck_variant),
-                   k_names[i],
+                   k_tiles[i].name,
                    WARPCHECK_F32,
                    {{0, -1, 0, -1}, {0, -1, 0, -1}, {0, -1, 0, -1}},
                    nullptr};
   static const char* const extents[] = {"m", "n", "k"};
-  static const warpcheck_operator made = {sizeof(warpcheck_operator),
-                                          "matmul",
-                                          k_candidate_device,
-                                          WARPCHECK_F32,
-                                          3,
-                                          extents,
-                                          variants,
-                                          static_cast<int32_t>(std::size(k_names)),
-                                          {},
-                                          run,
-                                          nullptr};
+  static const warpcheck_operator made =
+      operator_of_extents("matmul", k_candidate_device, WARPCHECK_F32, extents, run, variants, std::size(variants));
   return &made;
 }
 
 }  // namespace
-
-const warpcheck_operator* tile16_table() { return table(); }
-
 }  // namespace SIMT_DEVICE_NS
 }  // namespace warpcheck
 
-WARPCHECK_OPERATOR(matmul) { return warpcheck::tile16_table(); }
+WARPCHECK_OPERATOR(matmul) { return warpcheck::table(); }

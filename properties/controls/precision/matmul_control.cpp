@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
-#include "abi/candidate.h"
+#include "abi/candidate_library.hpp"
 #include "abi/candidate_states.h"
 #include "tests/numerics/tensor_core.hpp"
 
@@ -104,27 +105,15 @@ constexpr warpcheck_variant k_variants[] = {
     {sizeof(warpcheck_variant), "any_tf32x3", WARPCHECK_F32, {k_any, k_any, k_any}, nullptr},
     {sizeof(warpcheck_variant), "any_bf16x6", WARPCHECK_F32, {k_any, k_any, k_any}, nullptr}};
 constexpr const char* k_extents[] = {"m", "n", "k"};
-constexpr warpcheck_operator k_operator = {sizeof(warpcheck_operator),
-                                           "matmul",
-                                           WARPCHECK_DEVICE_CPU,
-                                           WARPCHECK_F32,
-                                           3,
-                                           k_extents,
-                                           k_variants,
-                                           3,
-                                           {},
-                                           run,
-                                           nullptr};
+constexpr warpcheck_operator k_operator = warpcheck::operator_of_extents(
+    "matmul", WARPCHECK_DEVICE_CPU, WARPCHECK_F32, k_extents, run, k_variants, std::size(k_variants));
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
   static const warpcheck_operator* const operators[] = {&k_operator};
-  static const warpcheck_candidate table = {
-      WARPCHECK_CANDIDATE_ABI, sizeof(warpcheck_candidate), "control", "control", operators, 1, nullptr};
-  return &table;
+  return warpcheck::candidate_library(abi_version, "control", "control", operators);
 }
 
 // The control differs from a kernel with our plan in its precision alone.

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <string_view>
 
+#include "abi/candidate_library.hpp"
 #include "abi/candidate_states.h"
 #include "abi/candidate_table.hpp"
 
@@ -160,18 +160,9 @@ constexpr warpcheck_operator k_operators[] = {operator_of<softmax>("softmax"), o
 
 extern "C" __attribute__((visibility("default"))) const warpcheck_candidate* warpcheck_candidate_get(
     uint32_t abi_version) {
-  if (abi_version != WARPCHECK_CANDIDATE_ABI) return nullptr;
-  static const warpcheck_operator* operators[std::size(k_operators)];
-  std::transform(std::begin(k_operators), std::end(k_operators), operators,
-                 [](const warpcheck_operator& op) { return &op; });
-  static const warpcheck_candidate table = {WARPCHECK_CANDIDATE_ABI,
-                                            sizeof(warpcheck_candidate),
-                                            "control",
-                                            "control",
-                                            operators,
-                                            static_cast<int32_t>(std::size(k_operators)),
-                                            nullptr};
-  return &table;
+  static const warpcheck_operator* const operators[] = {&k_operators[0], &k_operators[1], &k_operators[2],
+                                                        &k_operators[3], &k_operators[4]};
+  return warpcheck::candidate_library(abi_version, "control", "control", operators);
 }
 
 // The control differs from a kernel with our plan in its precision alone.
