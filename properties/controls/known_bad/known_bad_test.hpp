@@ -48,10 +48,18 @@ inline std::string findings(const case_report& r) {
   return text;
 }
 
-// The verdict and a part of the message or a finding.
-inline void expect_rejected(const case_report& r, verdict result, const char* text, const char* variant) {
-  EXPECT_EQ(r.result, result) << variant << "\n" << describe(r);
-  EXPECT_NE((r.message + "\n" + findings(r)).find(text), std::string::npos) << variant << "\n" << describe(r);
+inline void expect_pass(const case_report& r, const std::string& name) {
+  EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+}
+
+// Each flaw has its verdict and a part of its message or finding.
+template <class Flaws, class Judge>
+void expect_flaws(const Flaws& flaws, const Judge& judge) {
+  for (const auto& f : flaws) {
+    const case_report r = judge(f, f.variant);
+    EXPECT_EQ(r.result, f.result) << f.variant << "\n" << describe(r);
+    EXPECT_NE((r.message + "\n" + findings(r)).find(f.text), std::string::npos) << f.variant << "\n" << describe(r);
+  }
 }
 
 }  // namespace warpcheck

@@ -41,10 +41,7 @@ void expect_finding(const case_report& r, const std::string& kind, const std::st
 
 const std::string k_detect = "detect=only schedule=fair";
 
-void expect_right_without(const call& c) {
-  const case_report r = judge("mm_tile16_rate", c);
-  EXPECT_EQ(r.result, verdict::pass) << describe(r);
-}
+void expect_right_without(const call& c) { expect_pass(judge("mm_tile16_rate", c), "mm_tile16_rate"); }
 
 TEST(MatmulKnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
   const call whole{32, 48, 16};
@@ -54,8 +51,7 @@ TEST(MatmulKnownBad, AllAreRightWhereTheirFlawsDoNotShow) {
     for (const std::string& knobs : {whole.knobs, k_detect}) {
       call c = whole;
       c.knobs = knobs;
-      const case_report r = judge(name, c);
-      EXPECT_EQ(r.result, verdict::pass) << name << "\n" << describe(r);
+      expect_pass(judge(name, c), name);
     }
 }
 
@@ -129,16 +125,14 @@ TEST(MatmulKnownBad, TheSigmoidIsTheComplement) {
   const call c{2, 3, 4, true, "sigmoid=1 mu=9 sigma=0.25 detect=off schedule=fair", "", "layer"};
   expect_right_without(c);
   const case_report r = judge("layer_sigmoid", c);
-  ASSERT_EQ(r.result, verdict::violation) << describe(r);
-  ASSERT_TRUE(r.worst.has_value());
+  ASSERT_TRUE(r.result == verdict::violation && r.worst) << describe(r);
   EXPECT_NEAR(r.worst->actual, 1 - r.worst->expected, 1e-6) << describe(r);
 }
 
 TEST(MatmulKnownBad, TheLayersOwnCallTellsNothing) {
   const call c{2, 3, 4, true, "sigmoid=1 mu=9 sigma=0.25 detect=off schedule=fair", "", "layer"};
   const case_report r = judge("layer_call", c);
-  ASSERT_EQ(r.result, verdict::violation) << describe(r);
-  ASSERT_TRUE(r.worst.has_value());
+  ASSERT_TRUE(r.result == verdict::violation && r.worst) << describe(r);
   EXPECT_EQ(r.worst->actual, 0.5) << describe(r);
 }
 
