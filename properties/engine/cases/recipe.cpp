@@ -19,7 +19,7 @@ namespace {
 
 constexpr double k_infinity = std::numeric_limits<double>::infinity();
 
-// Only `kind` depends on the order; the texts are the help of `warpcheck list --distributions`.
+// The texts are the help of `warpcheck list --distributions`.
 constexpr distribution_info k_distributions[] = {
     {"constant", "value", "ties everywhere; sums with a closed form"},
     {"integers", "seed,lo,hi", "exact sums"},
@@ -59,41 +59,12 @@ constexpr distribution_info k_distributions[] = {
     {"npy", "path,sha256,row?,column?", "a user's array, or a part of it that begins there"},
     {"derived", "", "what follows from the other inputs and the scalars, by the operator's description"},
 };
-// In the order of k_distributions.
-enum kind : size_t {
-  k_constant,
-  k_integers,
-  k_dyadic,
-  k_randn,
-  k_uniform,
-  k_bits,
-  k_finite_bits,
-  k_log_uniform,
-  k_near_overflow,
-  k_near_underflow,
-  k_cancellation,
-  k_ascending,
-  k_descending,
-  k_alternating,
-  k_sawtooth,
-  k_spike,
-  k_diagonal,
-  k_masked,
-  k_unmasked,
-  k_duplicates,
-  k_one_hot,
-  k_special,
-  k_nan_bits,
-  k_stagnation,
-  k_permutation,
-  k_late_rise,
-  k_levels,
-  k_half_ulp,
-  k_npy,
-  k_derived
-};
-
-static_assert(std::size(k_distributions) == k_derived + 1);
+// The index of a distribution; a name that there is none of does not compile.
+consteval size_t index(std::string_view name) {
+  size_t i = 0;
+  while (k_distributions[i].name != name) ++i;
+  return i;
+}
 
 size_t kind_of(std::string_view name) {
   for (size_t i = 0; i < std::size(k_distributions); ++i)
@@ -273,7 +244,7 @@ recipe parse_recipe(std::string_view text) {
   if (parts.size() < least || parts.size() > most)
     throw usage_error(fmt::format("fill: '{}' has {} arguments; {}({}) is allowed", text, parts.size(), r.distribution,
                                   k_distributions[kind].parameters));
-  if (kind == k_npy) {
+  if (kind == index("npy")) {
     r.path = parts[0];
     r.sha256 = parts[1];
     if (r.sha256.size() != 64 || r.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
@@ -316,17 +287,17 @@ value_source::value_source(const recipe& r, dtype type, int64_t cols)
 uint64_t value_source::bits(int64_t row, int64_t col) const {
   for (auto e = recipe_.edits.rbegin(); e != recipe_.edits.rend(); ++e)
     if (e->row == row && e->col == col) return encode(type_, e->value);
-  if (kind_ == k_bits || kind_ == k_finite_bits) {
+  if (kind_ == index("bits") || kind_ == index("finite_bits")) {
     const uint64_t h =
         hash64(static_cast<uint64_t>(recipe_.arguments[0]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
     uint64_t b = h & bit_mask(type_);
-    if (kind_ == k_finite_bits && is_float(type_) && !std::isfinite(decode(type_, b))) {
+    if (kind_ == index("finite_bits") && is_float(type_) && !std::isfinite(decode(type_, b))) {
       // Clear the exponent's top bit: finite, and every other pattern keeps its probability.
       b &= ~(1ull << (8 * size_of(type_) - 2));
     }
     return b;
   }
-  if (kind_ == k_nan_bits && is_float(type_)) {
+  if (kind_ == index("nan_bits") && is_float(type_)) {
     const uint64_t h =
         hash64(static_cast<uint64_t>(recipe_.arguments[0]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
     const uint64_t infinity = encode(type_, k_infinity), pattern = infinity | (hash64(h, 1) & bit_mask(type_));
@@ -342,31 +313,32 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
   const auto seed = [&](size_t i) { return static_cast<uint64_t>(a[i]); };
   const auto draw = [&](size_t i) { return hash64(seed(i), r, c); };
   const auto sign = [](uint64_t h) { return h & 1 ? -1.0 : 1.0; };
-  if (kind_ == k_integers) return std::floor(a[1] + unit(draw(0)) * (a[2] - a[1] + 1));
-  if (kind_ == k_dyadic) return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
-  if (kind_ == k_randn) return a[1] + a[2] * normal(seed(0), r, c);
-  if (kind_ == k_nan_bits) return normal(seed(0), r, c);
-  if (kind_ == k_uniform) return a[1] + unit(draw(0)) * (a[2] - a[1]);
-  if (kind_ == k_levels) {
+  if (kind_ == index("integers")) return std::floor(a[1] + unit(draw(0)) * (a[2] - a[1] + 1));
+  if (kind_ == index("dyadic"))
+    return std::ldexp(std::floor((2 * unit(draw(0)) - 1) * a[1] + 0.5), -static_cast<int>(a[2]));
+  if (kind_ == index("randn")) return a[1] + a[2] * normal(seed(0), r, c);
+  if (kind_ == index("nan_bits")) return normal(seed(0), r, c);
+  if (kind_ == index("uniform")) return a[1] + unit(draw(0)) * (a[2] - a[1]);
+  if (kind_ == index("levels")) {
     const double level = a[1] + unit(hash64(seed(0), r)) * (a[2] - a[1]), spread = a.size() > 3 ? a[3] : 1;
     return level + (2 * unit(hash64(seed(0), r, c + 1)) - 1) * spread;
   }
-  if (kind_ == k_log_uniform) return sign(draw(0)) * std::exp2(a[1] + unit(draw(0)) * (a[2] - a[1]));
-  if (kind_ == k_near_overflow) return sign(draw(0)) * largest(type_) * (0.5 + 0.5 * unit(draw(0)));
-  if (kind_ == k_near_underflow) {
+  if (kind_ == index("log_uniform")) return sign(draw(0)) * std::exp2(a[1] + unit(draw(0)) * (a[2] - a[1]));
+  if (kind_ == index("near_overflow")) return sign(draw(0)) * largest(type_) * (0.5 + 0.5 * unit(draw(0)));
+  if (kind_ == index("near_underflow")) {
     const double top = 4 * smallest_normal(type_) / smallest_subnormal(type_);
     return sign(draw(0)) * smallest_subnormal(type_) * std::floor(std::exp2(unit(draw(0)) * std::log2(top)));
   }
-  if (kind_ == k_cancellation) {
+  if (kind_ == index("cancellation")) {
     const double pair = a[1] * (1 + unit(hash64(seed(0), r, c / 2)));
     return col % 2 == 0 ? pair : -pair + unit(draw(0));
   }
-  if (kind_ == k_duplicates) return std::floor(unit(draw(0)) * std::max(1.0, a[1]));
-  if (kind_ == k_one_hot) {
+  if (kind_ == index("duplicates")) return std::floor(unit(draw(0)) * std::max(1.0, a[1]));
+  if (kind_ == index("one_hot")) {
     const auto peak = hash64(seed(0), r) % static_cast<uint64_t>(std::max<int64_t>(1, cols_));
     return c == peak ? a[1] : a[2];
   }
-  if (kind_ == k_special) {
+  if (kind_ == index("special")) {
     const uint64_t h = draw(0);
     const double values[] = {std::numeric_limits<double>::quiet_NaN(),
                              k_infinity,
@@ -381,12 +353,12 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
     // One element in sixteen is special, so that rows with none, one and several kinds all occur.
     return h % 16 == 0 ? values[(h >> 8) % std::size(values)] : normal(seed(0), r, c);
   }
-  if (kind_ == k_half_ulp) {
+  if (kind_ == index("half_ulp")) {
     // Below the middle by 2^-7 of half a step, which for up to 16 digits is still a separate number in f32.
     const double step = std::exp2(1 - std::min(a[1], 52.0)), place = std::floor(unit(draw(0)) / step);
     return (1 + place * step + step / 2 * (1 - 0x1p-7)) * (a.size() > 2 ? a[2] : 1);
   }
-  if (kind_ == k_permutation) {
+  if (kind_ == index("permutation")) {
     // c -> start + c step, a bijection modulo `count` if step and count have no common divisor.
     const uint64_t count = std::max<uint64_t>(1, seed(1)), start = hash64(seed(0), r, 0) % count;
     uint64_t step = 1 + hash64(seed(0), r, 1) % count;
@@ -400,30 +372,30 @@ std::optional<double> value_source::drawn_value(int64_t row, int64_t col) const 
 std::optional<double> value_source::placed_value(int64_t row, int64_t col) const {
   const auto& a = recipe_.arguments;
   const double position = cols_ > 1 ? static_cast<double>(col) / static_cast<double>(cols_ - 1) : 0.0;
-  if (kind_ == k_constant) return a[0];
-  if (kind_ == k_ascending) return a[0] + position * (a[1] - a[0]);
-  if (kind_ == k_descending) return a[1] - position * (a[1] - a[0]);
-  if (kind_ == k_alternating) return col % 2 == 0 ? a[0] : a[1];
-  if (kind_ == k_sawtooth) {
+  if (kind_ == index("constant")) return a[0];
+  if (kind_ == index("ascending")) return a[0] + position * (a[1] - a[0]);
+  if (kind_ == index("descending")) return a[1] - position * (a[1] - a[0]);
+  if (kind_ == index("alternating")) return col % 2 == 0 ? a[0] : a[1];
+  if (kind_ == index("sawtooth")) {
     const double period = std::max(1.0, a[0]);
     return a[1] + (a[2] - a[1]) * std::fmod(static_cast<double>(col), period) / period;
   }
-  if (kind_ == k_spike) return static_cast<double>(col) == a[0] ? a[1] : a[2];
-  if (kind_ == k_diagonal) {
+  if (kind_ == index("spike")) return static_cast<double>(col) == a[0] ? a[1] : a[2];
+  if (kind_ == index("diagonal")) {
     const auto peak = static_cast<int64_t>(a[0]) + row * static_cast<int64_t>(a[1]);
     return col == peak % std::max<int64_t>(1, cols_) ? a[2] : a[3];
   }
-  if (kind_ == k_masked || kind_ == k_unmasked) {
+  if (kind_ == index("masked") || kind_ == index("unmasked")) {
     const bool inside = static_cast<double>(col) >= a[0] && static_cast<double>(col) < a[1];
-    if (inside == (kind_ == k_masked)) return -k_infinity;
+    if (inside == (kind_ == index("masked"))) return -k_infinity;
     return normal(static_cast<uint64_t>(a[2]), static_cast<uint64_t>(row), static_cast<uint64_t>(col));
   }
-  if (kind_ == k_stagnation) {
+  if (kind_ == index("stagnation")) {
     const double after = static_cast<double>(col) - a[0];
     const bool again = a.size() > 2 && after > 0 && std::fmod(after, std::max(1.0, a[2])) == 0;
     return after == 0 || again ? 0.0 : a[1];
   }
-  if (kind_ == k_late_rise) {
+  if (kind_ == index("late_rise")) {
     const double after = static_cast<double>(col) - a[0];
     return after < 0 ? 0.0 : a[1] + after * a[2];
   }
