@@ -134,39 +134,27 @@ row_operator argsort_operator() {
 
 // Equal keys, or nothing but NaN.
 trial_case equal_keys(const row_operator& op, const target& t, draw& d) {
-  row_length length = draw_row_length(d, t, most_cols(t));
-  length.cols = std::max<int64_t>(2, length.cols);
-  recipe fill = make_recipe("constant", {d.one_of({0.0, -0.0, 1.0, -3.5, k_nan, k_inf, -k_inf})});
-  const int64_t rows = draw_rows(d, t, length);
-  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
-  force_variant(c, length);
-  return c;
+  return filled_rows(op, t, d, [&](int64_t) {
+    return make_recipe("constant", {d.one_of({0.0, -0.0, 1.0, -3.5, k_nan, k_inf, -k_inf})});
+  });
 }
 
 // Ties across every run that is merged: keys of a few values, in rows of any length.
 trial_case few_keys(const row_operator& op, const target& t, draw& d) {
-  row_length length = draw_row_length(d, t, most_cols(t));
-  length.cols = std::max<int64_t>(2, length.cols);
-  recipe fill = d.chance(50) ? make_recipe("alternating", {1.0, d.one_of({-1.0, 2.0, k_nan})})
-                             : make_recipe("duplicates", {d.seed(), d.one_of({2.0, 3.0, 5.0})});
-  const int64_t rows = draw_rows(d, t, length);
-  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
-  force_variant(c, length);
-  return c;
+  return filled_rows(op, t, d, [&](int64_t) {
+    return d.chance(50) ? make_recipe("alternating", {1.0, d.one_of({-1.0, 2.0, k_nan})})
+                        : make_recipe("duplicates", {d.seed(), d.one_of({2.0, 3.0, 5.0})});
+  });
 }
 
 // Keys that differ in their last bits only, in an order or in none.
 trial_case near_keys(const row_operator& op, const target& t, draw& d) {
-  row_length length = draw_row_length(d, t, most_cols(t));
-  length.cols = std::max<int64_t>(2, length.cols);
-  const double width = static_cast<double>(length.cols) * 0x1p-23;
-  recipe fill = d.chance(30)   ? make_recipe("uniform", {d.seed(), 1, 1 + width})
-                : d.chance(50) ? make_recipe("descending", {-1 - width, -1})
-                               : make_recipe("ascending", {1, 1 + width});
-  const int64_t rows = draw_rows(d, t, length);
-  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), op.draw_extra(d, 50));
-  force_variant(c, length);
-  return c;
+  return filled_rows(op, t, d, [&](int64_t cols) {
+    const double width = static_cast<double>(cols) * 0x1p-23;
+    return d.chance(30)   ? make_recipe("uniform", {d.seed(), 1, 1 + width})
+           : d.chance(50) ? make_recipe("descending", {-1 - width, -1})
+                          : make_recipe("ascending", {1, 1 + width});
+  });
 }
 
 trial_case zeros_among_keys(const row_operator& op, const target& t, draw& d) {
@@ -195,8 +183,7 @@ trial_case zero_one_rows(const row_operator& op, const target& t, draw& d) {
   const int64_t cols = std::min<int64_t>(1 + d.index() % 16, t.size == 0 ? 12 : 16);
   trial_case c =
       op.make_case(t, int64_t{1} << cols, cols, make_recipe("constant", {0}), d.index() / 16 % 2 ? k_descending : 0);
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 

@@ -26,11 +26,6 @@ int64_t choice(const trial_case& c, std::string_view name, int64_t mixed, uint64
   return value == mixed ? static_cast<int64_t>(hash % static_cast<uint64_t>(mixed)) : value;
 }
 
-int64_t size(const sizes& of, const char* extent) {
-  const auto found = of.find(extent);
-  return found == of.end() ? 0 : found->second;
-}
-
 // Of the cases' tables.
 const std::vector<scalar_rule> k_knobs_of_splits = {
     {"seed", 1, "of what the tables draw"},
@@ -190,16 +185,16 @@ const description_registration described([] {
   d.statements = {.sums = false, .batch_invariant = false};
   d.null_kernels = {{"no-stale-fields", 40, "where there is no leaf nothing is to be written"}};
   const auto is_masked = [](const sizes& of, const trial_case& c) {
-    return c.find("used") && c.number("masked") != 0 && size(of, "features") > 0;
+    return c.find("used") && c.number("masked") != 0 && size_in(of, "features") > 0;
   };
   find_extent(d, "counts").derived = [](const sizes& of, const trial_case& c) {
-    return c.find("count") && c.number("exact") != 0 ? size(of, "slots") : 0;
+    return c.find("count") && c.number("exact") != 0 ? size_in(of, "slots") : 0;
   };
   find_extent(d, "masked_leaves").derived = [=](const sizes& of, const trial_case& c) {
-    return is_masked(of, c) ? size(of, "leaves") : 0;
+    return is_masked(of, c) ? size_in(of, "leaves") : 0;
   };
   find_extent(d, "masked_features").derived = [=](const sizes& of, const trial_case& c) {
-    return is_masked(of, c) ? size(of, "features") : 0;
+    return is_masked(of, c) ? size_in(of, "features") : 0;
   };
   find_extent(d, "list").derived = [](const sizes&, const trial_case& c) {
     return std::max<int64_t>(1, whole_number(c, "max_cat"));
@@ -207,12 +202,13 @@ const description_registration described([] {
   add_tables(d.forms[0], k_knobs_of_splits);
   add_tables(d.forms[1], k_knobs_of_records);
   d.illegal = [](const sizes& of, const trial_case& c) {
-    const int64_t places = size(of, "leaves") * size(of, "features");
-    if (places > 0 && size(of, "slots") / places > k_most_bins)
+    const int64_t places = size_in(of, "leaves") * size_in(of, "features");
+    if (places > 0 && size_in(of, "slots") / places > k_most_bins)
       return fmt::format("hist: a feature has more than {} bins", k_most_bins);
     if (!is_of_lightgbm(c)) return std::string();
     if (c.number("extra_trees") != 0) return std::string("extra_trees: it is 1, must be 0 where lightgbm_cuda is 1");
-    return size(of, "counts") > 0 ? std::string("count: it has elements, must have none where lightgbm_cuda is 1") : "";
+    return size_in(of, "counts") > 0 ? std::string("count: it has elements, must have none where lightgbm_cuda is 1")
+                                     : "";
   };
   d.mend = [](trial_case& c) {
     if (!is_of_lightgbm(c)) return;

@@ -567,8 +567,7 @@ const property_registration registration([] {
   list.add("extra-trees", "the drawn threshold is the only candidate, whichever is drawn", short_leaf, check_draw, 20);
   list.add("no-stale-fields", "a leaf without a split gets every byte of the record for no split", nothing_to_split,
            check_nothing);
-  property& usual = list.add("usual", "", few_bins, check_any);
-  usual = reused_storage(std::move(usual));
+  make_reused_storage(list.add("usual", "", few_bins, check_any));
   list.add("leaf-batch-isolation", "every leaf of a batch gets what it gets alone", several_leaves, check_batch);
   list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
            hazardous, check_any, 50)

@@ -243,7 +243,7 @@ class planner {
     const auto draw_exact = [f = f_, p = *p](const target& t, draw& d) { return draw_exact_case(*f, p, t, d); };
     property& exact = add("usual", "", 30, draw_exact, [f = f_](trial& t) { check_exact(t, *f); });
     exact.holds = [f = f_, p = *p](const trial_case& c) { return is_exact_case(*f, p, c); };
-    exact = polynomial_identity(exact, p->degree);
+    make_polynomial_identity(exact, p->degree);
   }
 
   bool has_free_input_of(const std::string& extent) const {
@@ -356,8 +356,7 @@ class planner {
           return with_knob(draw_case(*f, t, d, {.most = 80, .is_plain = true}), "repeat", "3");
         },
         judged());
-    property& usual = add("usual", "", 5, any({.most = 80, .is_plain = true}), judged());
-    usual = reused_storage(std::move(usual));
+    make_reused_storage(add("usual", "", 5, any({.most = 80, .is_plain = true}), judged()));
     add(
         "no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier", 15,
         [f = f_](const target& t, draw& d) {

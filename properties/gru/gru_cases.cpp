@@ -45,16 +45,13 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   if (const size_t all = gru_contract().forms[0].tensors.size(); c.tensors.size() != all)
     return fmt::format("tensors: {} are given, must be {}; one that is not there has no elements", c.tensors.size(),
                        all);
-  const auto size = [&](const char* extent) {
-    const auto found = of.find(extent);
-    return found == of.end() ? 0 : found->second;
-  };
-  const int64_t directions = size("directions"), states = directions * size("batch") * size("hidden");
+  const int64_t directions = size_in(of, "directions"),
+                states = directions * size_in(of, "batch") * size_in(of, "hidden");
   if (directions < 1 || directions > 2) return fmt::format("directions: {} is not 1 or 2", directions);
   const std::string pass = c.knob("pass"), history = c.knob("history_mode");
   if (pass != "forward" && history == "none")
     return fmt::format("history_mode: none is for pass forward, not for pass {}", pass);
-  const bool forward = pass != "backward", has_steps = size("time") * states > 0;
+  const bool forward = pass != "backward", has_steps = size_in(of, "time") * states > 0;
   std::vector<const char*> needed = {forward ? "y" : "y_in"};
   if (history == "save") needed.push_back(forward ? "history" : "history_in");
   for (const char* tensor : needed)

@@ -113,8 +113,7 @@ trial_case sloped(const target& t, draw& d, int directions) {
   }
   if (!t.variants.empty()) draw_variant(d, c);
   if (d.chance(30)) set_knob(c, "history_mode", "recompute"), leave_out(c, "history");
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 trial_case one_direction(const target& t, draw& d) { return sloped(t, d, 1); }
@@ -217,8 +216,7 @@ trial_case own_slope(const target& t, draw& d) {
   }
   if (!t.variants.empty()) draw_variant(d, c);
   set_knob(c, "refused", fmt::format("{}", refused));
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 

@@ -182,8 +182,7 @@ trial_case gates_of_arguments(const target& t, draw& d) {
     case 2: c.find("x")->fill = make_recipe("log_uniform", {seed, -26, 7}); break;
     default: c.find("x")->fill = make_recipe("uniform", {seed, 0, 10}); break;
   }
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   for (const char* name : {"b_ih", "b_hh", "h0", "h_reset", "lengths", "db_ih", "db_hh"}) leave_out(c, name);
   return c;
 }
@@ -479,8 +478,7 @@ const property_registration registration([] {
            "outputs are written whole, the workspace within its bounds", with_work, check_steps, 50);
   list.add("same-input-same-bits", "a call gives the same bits again, after another one of another shape, too",
            small_gru, check_repeats, 20);
-  property& usual = list.add("usual", "", small_gru, check_steps);
-  usual = reused_storage(std::move(usual));
+  make_reused_storage(list.add("usual", "", small_gru, check_steps));
   list.append(batch_invariance("gru", {dtype::f32}, "batch", small_gru, [](trial& t, const run_result& r) {
     judge_steps(t, data_of(t), answer_of(r.tensors));
   }));

@@ -32,11 +32,6 @@ std::vector<int64_t> integers_of(const trial_case& c, const std::string& name, i
   return list;
 }
 
-int64_t size(const sizes& of, const char* extent) {
-  const auto found = of.find(extent);
-  return found == of.end() ? 0 : found->second;
-}
-
 // The columns by the knobs.
 histogram_columns columns_by_knobs(const trial_case& c, int64_t num_cols) {
   const std::vector<int64_t> widths = integers_of(c, "widths", 1, int64_t{1} << 24),
@@ -96,7 +91,7 @@ void derive_histogram(const trial_case& c, tensor_map& inputs) {
 std::string what_is_illegal(const sizes& of, const trial_case& c) {
   if (!c.find("bins")) return "";
   const bool has_list = c.find("rows") != nullptr;
-  const int64_t rows = size(of, "rows"), listed = has_list ? size(of, "listed") : rows;
+  const int64_t rows = size_in(of, "rows"), listed = has_list ? size_in(of, "listed") : rows;
   if (listed > max_rows_of(c))
     return fmt::format("max_rows: {} is below the {} rows of the leaf", max_rows_of(c), listed);
   return has_list && rows == 0 && listed > 0 ? "rows: it lists rows where there are none" : "";
@@ -108,10 +103,10 @@ const description_registration described([] {
   d.null_kernels = {{"empty-leaf", 100, "the sums of no rows are zeros, and that is what it is about"},
                     {"", 20, "an empty leaf and rows in bins that are not stored have sums of 0"}};
   find_extent(d, "total_bins").derived = [](const sizes& of, const trial_case& c) {
-    return columns_by_knobs(c, size(of, "cols")).total_bins;
+    return columns_by_knobs(c, size_in(of, "cols")).total_bins;
   };
   find_extent(d, "entries").derived = [](const sizes& of, const trial_case& c) {
-    return static_cast<int64_t>(entries_by_knobs(c, size(of, "slots")).size());
+    return static_cast<int64_t>(entries_by_knobs(c, size_in(of, "slots")).size());
   };
   for (call_form& form : d.forms) {
     form.derived = {"cols", "entries"};
@@ -271,8 +266,7 @@ bool is_of_stranger(const target& t, draw& d, trial_case& c) {
   set_knob(c, "widths", turn == 0 || t.type == dtype::u8 ? "255" : turn == 1 ? "1025" : "65536");
   set_knob(c, "mfb", "0");
   set_knob(c, "max_rows", "1048576");
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   follow(c);
   return true;
 }

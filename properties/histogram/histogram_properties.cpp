@@ -223,6 +223,11 @@ void check_places(trial& t) {
     for (const bool sparse : {false, true}) judge_offered(t, p, {.variant = place, .sparse = sparse});
 }
 
+void judge_float_sums(trial& t, const histogram_problem& p) {
+  for (const histogram_accum accum : {histogram_accum::float32, histogram_accum::float64})
+    if (is_offered(t, {.accum = accum})) judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+}
+
 void check_bin_types(trial& t) {
   histogram_problem p(t);
   const host_tensor narrow = p.bins;
@@ -240,24 +245,32 @@ void check_bin_types(trial& t) {
   }
 }
 
+// The columns with a slot for every bin, or for every bin but the first `skipped`.
+histogram_columns stored_without(const histogram_problem& p, int64_t skipped) {
+  histogram_columns columns;
+  for (const histogram_column& column : p.columns.list) {
+    columns.list.push_back({columns.total_bins, column.bins, skipped});
+    columns.total_bins += column.bins - skipped;
+  }
+  return columns;
+}
+
+// The histogram without its first bins, which have slots, and with these restored.
+host_tensor ask_restored(trial& t, const histogram_problem& p, const asked_totals& totals) {
+  std::vector<fix_slots> entries;
+  for (const histogram_column& column : p.columns.list) entries.push_back({column.offset, column.bins, 0});
+  return ask_fix(t, ask(t, p, {.sparse = true, .without_first_bin = true}), entries,
+                 leaf_tensor(dtype::f64, totals.sum[0], totals.sum[1]));
+}
+
 // The columns' slots of a histogram that stores bin 0 and of one that does not.
 void check_encoding(trial& t) {
   histogram_problem p(t);
-  histogram_columns stored, left_out;
-  for (const histogram_column& column : p.columns.list) {
-    stored.list.push_back({stored.total_bins, column.bins, 0});
-    stored.total_bins += column.bins;
-    left_out.list.push_back({left_out.total_bins, column.bins, 1});
-    left_out.total_bins += column.bins - 1;
-  }
+  const histogram_columns stored = stored_without(p, 0), left_out = stored_without(p, 1);
   p.set_columns(stored);
   const host_tensor whole = ask_judged(t, p);
-  // Without its first bins, which are restored.
   const asked_totals totals = ask_totals(t, p);
-  std::vector<fix_slots> entries;
-  for (const histogram_column& column : stored.list) entries.push_back({column.offset, column.bins, 0});
-  const host_tensor fixed = ask_fix(t, ask(t, p, {.sparse = true, .without_first_bin = true}), entries,
-                                    leaf_tensor(dtype::f64, totals.sum[0], totals.sum[1]));
+  const host_tensor fixed = ask_restored(t, p, totals);
   if (std::isfinite(totals.sum[0]) && std::isfinite(totals.sum[1]))
     require_same(t, whole, fixed, "bin 0 left out and restored");
   p.set_columns(left_out);
@@ -309,8 +322,7 @@ void check_outside_rows(trial& t) {
     }
   }
   require_same(t, first, ask(t, p), "rows outside the leaf changed");
-  for (const histogram_accum accum : {histogram_accum::float32, histogram_accum::float64})
-    if (is_offered(t, {.accum = accum})) judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+  judge_float_sums(t, p);
 }
 
 void check_duplicates(trial& t) {
@@ -330,13 +342,7 @@ void check_duplicates(trial& t) {
 
 void check_parent(trial& t) {
   histogram_problem p(t);
-  // Every bin has a slot, so that the rows without bin 0 can be restored.
-  histogram_columns columns;
-  for (const histogram_column& column : p.columns.list) {
-    columns.list.push_back({columns.total_bins, column.bins, 0});
-    columns.total_bins += column.bins;
-  }
-  p.set_columns(columns);
+  p.set_columns(stored_without(p, 0));
   const std::vector<int64_t> all = p.leaf();
   std::vector<int64_t> part[2];
   for (size_t i = 0; i < all.size(); ++i) part[hash64(7, i) % 4 == 0 ? 0 : 1].push_back(all[i]);
@@ -344,11 +350,7 @@ void check_parent(trial& t) {
   p.set_leaf(part[1]);
   const host_tensor direct = ask_judged(t, p);
   p.set_leaf(part[0]);
-  const asked_totals totals = ask_totals(t, p);
-  std::vector<fix_slots> entries;
-  for (const histogram_column& column : columns.list) entries.push_back({column.offset, column.bins, 0});
-  const host_tensor smaller = ask_fix(t, ask(t, p, {.sparse = true, .without_first_bin = true}), entries,
-                                      leaf_tensor(dtype::f64, totals.sum[0], totals.sum[1]));
+  const host_tensor smaller = ask_restored(t, p, ask_totals(t, p));
   const host_tensor larger = ask_subtract(t, parent, smaller);
   require_same(t, larger, direct, "the larger leaf by subtraction and built from its rows");
   for (int64_t slot = 0; slot < parent.spec.rows(); ++slot)
@@ -422,8 +424,7 @@ void check_poison(trial& t) {
   p.h->set_bits(0, bad_h, encode(dtype::f32, HUGE_VAL));
   for (const bool sparse : {false, true})
     if (is_offered(t, {.sparse = sparse})) ask_judged(t, p, {.sparse = sparse});
-  for (const histogram_accum accum : {histogram_accum::float32, histogram_accum::float64})
-    if (is_offered(t, {.accum = accum})) judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+  judge_float_sums(t, p);
   if (!is_total_offered(t)) return;
   const asked_totals totals = ask_totals(t, p);
   t.require(std::isnan(totals.sum[0]) && std::isnan(totals.sum[1]), "a total of what is not finite is a number");
@@ -500,8 +501,7 @@ const property_registration registration([] {
       every;
   list.add("within-bound", "every mode lies within its bound of the exact sums", any_histogram, check_bounds, 50);
   list.add("dyadic-exact", "all modes, dense and CSR, are exact where sums are", dyadic_histogram, check_dyadic, 30);
-  property& exact = list.add("usual", "", integer_histogram, check_dyadic, 10);
-  exact = polynomial_identity(std::move(exact), 1);
+  make_polynomial_identity(list.add("usual", "", integer_histogram, check_dyadic, 10), 1);
   list.add("dense-equals-sparse", "CSR gives the sums of the same bins", any_histogram, check_sparse, 50).types = every;
   list.add("shared-equals-global", "both places give the sums of the model, dense and CSR", finite_histogram,
            check_places, 30)
@@ -537,8 +537,7 @@ const property_registration registration([] {
       .types = every;
   list.add("bit-repeatability", "every launch, schedule and processor count gives the same bits", repeated_histogram,
            check_exact_model, 30);
-  property& usual = list.add("usual", "", small_histogram, check_exact_model);
-  usual = reused_storage(std::move(usual));
+  make_reused_storage(list.add("usual", "", small_histogram, check_exact_model));
   list.add("no-hazard", "no race, uninitialised read, out-of-bounds access or divergent barrier under random schedules",
            hazard_histogram, check_exact_model, 50)
       .types = {dtype::u8, dtype::u16};

@@ -389,9 +389,4 @@ trial_case matmul_case(const target& t, draw& d, operands which, layers scalars)
   return c;
 }
 
-void run_once(trial_case& c) {
-  set_knob(c, "schedule", "fair");
-  set_knob(c, "detect", "off");
-}
-
 }  // namespace warpcheck

@@ -68,17 +68,12 @@ product_mode mode_of(const trial_case& c) {
 
 float scalar_of(const trial_case& c, const char* name) { return static_cast<float>(c.number(name)); }
 
-int64_t size(const sizes& of, const char* extent) {
-  const auto found = of.find(extent);
-  return found == of.end() ? 0 : found->second;
-}
-
 contract_call contract_call_of(const sizes& of, const trial_case& c) {
   contract_call call;
   if (const tensor_spec* a = c.find("a")) call.type = a->type;
   call.mode = mode_of(c);
   call.rows_alone = c.knob("rows_alone") == "1";
-  call.m = size(of, "m"), call.n = size(of, "n"), call.k = size(of, "k");
+  call.m = size_in(of, "m"), call.n = size_in(of, "n"), call.k = size_in(of, "k");
   return call;
 }
 
@@ -90,7 +85,7 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   if (mode_of(c) != product_mode::ieee && a.type != dtype::f32)
     return fmt::format("mode: '{}' takes inputs of f32", c.knob("mode"));
   const bool has_before = before.elements() > 0;
-  if (scalar_of(c, "beta") != 0 && size(of, "m") > 0 && size(of, "n") > 0 && !has_before)
+  if (scalar_of(c, "beta") != 0 && size_in(of, "m") > 0 && size_in(of, "n") > 0 && !has_before)
     return "tensor c_in: it has no elements, must have those of c where beta is not 0";
   if (has_before && (before.type != out.type || out.in_place != "c_in"))
     return "tensor c: it must lie in place of c_in where beta is not 0, with its dtype";

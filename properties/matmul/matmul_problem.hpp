@@ -144,8 +144,6 @@ enum class operands { any, finite, moderate };
 engine::trial_case drawn_product(const engine::target& t, engine::draw& d, const product_sizes& of, operands which);
 // All of it: sizes, operands, scalars, layout, a variant every third time.
 engine::trial_case matmul_case(const engine::target& t, engine::draw& d, operands which, layers scalars);
-// On one schedule; with the detectors off too where cases are many launches or large.
-void run_once(engine::trial_case& c);
 
 inline engine::property_list matmul_list() { return {"matmul", {dtype::f32, dtype::f16, dtype::bf16}}; }
 inline bool is_without_sigmoid(const engine::trial_case& c) { return c.knob("sigmoid") != "1"; }

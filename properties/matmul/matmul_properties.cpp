@@ -405,7 +405,7 @@ const property_registration registration([] {
       .holds = is_without_sigmoid;
   property& exact = list.add("usual", "", exact_product, check_exact_product, 30);
   exact.holds = is_without_sigmoid;
-  exact = polynomial_identity(std::move(exact), 2);
+  make_polynomial_identity(exact, 2);
   property& sharp = list.add("statistical-sharpness", "errors of random data grow no faster than the root of k",
                              random_case, check_sharpness, 12);
   sharp.types = {dtype::f32};
@@ -418,8 +418,7 @@ const property_registration registration([] {
       is_without_sigmoid;
   list.add("permutation", "permuted rows and columns give permuted results, to the bit", small_case, check_permutation,
            40);
-  property& usual = list.add("usual", "", small_case, check_product);
-  usual = reused_storage(std::move(usual));
+  make_reused_storage(list.add("usual", "", small_case, check_product));
   list.add("transpose-agreement", "how operands are stored changes nothing, and C^T is B^T A^T", transposed_case,
            check_transposes, 40);
   list.add("layer", "a layer is the sigmoid of product and bias; a bias belongs to a column", layer_case, check_layer,

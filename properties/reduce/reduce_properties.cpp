@@ -79,15 +79,12 @@ bool is_spike_found(const trial_case& c) {
 }
 
 trial_case integer_rows(const row_operator& op, const target& t, draw& d) {
-  row_length length = draw_row_length(d, t, most_cols(t));
-  length.cols = std::max<int64_t>(2, length.cols);
-  // The sizes of all elements add up to less than 2^24, so that every partial sum is exact.
-  const double most = std::min(1000.0, std::floor(0x1p24 / static_cast<double>(length.cols + 1)));
-  recipe fill = d.chance(20) ? make_recipe("constant", {1}) : make_recipe("integers", {d.seed(), -most, most});
-  const int64_t rows = draw_rows(d, t, length);
-  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), k_sum);
-  force_variant(c, length);
-  return c;
+  const auto fill = [&](int64_t cols) {
+    // The sizes of all elements add up to less than 2^24, so that every partial sum is exact.
+    const double most = std::min(1000.0, std::floor(0x1p24 / static_cast<double>(cols + 1)));
+    return d.chance(20) ? make_recipe("constant", {1}) : make_recipe("integers", {d.seed(), -most, most});
+  };
+  return filled_rows(op, t, d, fill, k_sum);
 }
 
 trial_case chain_rows(const row_operator& op, const target& t, draw& d) {
@@ -206,7 +203,7 @@ const property_registration registration([] {
   property& identity = p.add("usual", "", integer_rows, check_integer_sum);
   identity.holds = is_sum;
   identity.share_percent = 30;
-  identity = polynomial_identity(identity, 1);
+  make_polynomial_identity(identity, 1);
   p.add_common("long-accumulation", chain_rows);
   p.add("permutation", "permuting a row changes a sum within the two bounds, and no minimum or maximum", related_rows,
         check_permutation);

@@ -16,8 +16,7 @@ trial_case long_rows_of_stranger(const row_operator& op, const target& t, draw& 
   const int64_t rows = 265 + d.between(0, 40), cols = 1025 + d.between(0, 9);
   const int extra = op.draw_extra(d, k_mostly);
   trial_case c = op.make_case(t, rows, cols, make_recipe("levels", {d.seed(), -900, 900, 8}), extra);
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 
@@ -36,8 +35,7 @@ trial_case many_rows_of(const row_operator& op, const target& t, draw& d, const 
   c.knobs["variant"] = v.name;
   c.knobs["sm"] = "1";
   // Millions of threads: one schedule, whatever it is, visits every row.
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 
@@ -67,8 +65,7 @@ trial_case tiled_grid_rows(const row_operator& op, const target& t, draw& d, con
   const int64_t rows = grid.rows + d.between(0, 40);
   trial_case c = op.make_case(t, rows, cols, std::move(fill), op.draw_extra(d, 50));
   if (!aligned) c.find("x")->ld = cols | 1;
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 

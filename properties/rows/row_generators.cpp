@@ -66,6 +66,17 @@ int64_t draw_meeting_place(draw& d, int64_t cols) {
 // Choices are made one per statement: the order in which a call's arguments are evaluated is the compiler's, and a seed
 // must draw the same case everywhere.
 
+trial_case filled_rows(const row_operator& op, const target& t, draw& d,
+                       const std::function<recipe(int64_t cols)>& fill, std::optional<int> extra) {
+  row_length length = draw_row_length(d, t, most_cols(t));
+  length.cols = std::max<int64_t>(2, length.cols);
+  recipe filled = fill(length.cols);
+  const int64_t rows = draw_rows(d, t, length);
+  trial_case c = op.make_case(t, rows, length.cols, std::move(filled), extra ? *extra : op.draw_extra(d, 50));
+  force_variant(c, length);
+  return c;
+}
+
 trial_case any_rows(const row_operator& op, const target& t, draw& d) {
   const row_length length = distinguishing(
       op, d,
@@ -414,8 +425,7 @@ trial_case wide_row(const row_operator& op, const target& t, draw& d) {
   recipe fill = make_recipe("spike", {static_cast<double>(at), 7, d.one_of({0.0, -1.0})});
   const int64_t cols = at + d.between(1, 5);
   trial_case c = op.make_case(t, 1, cols, std::move(fill), op.draw_extra(d, k_all));
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 

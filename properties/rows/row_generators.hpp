@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,12 @@ bool has_elements(const engine::trial_case& c);
 bool has_two_rows(const engine::trial_case& c);  // of one column or more
 // Takes the gaps between rows away.
 void close_gaps(engine::trial_case& c);
+
+// Rows of two columns or more, with the elements that `fill` returns for their length, and with `extra` or what the
+// operator draws.
+engine::trial_case filled_rows(const row_operator&, const engine::target&, engine::draw&,
+                               const std::function<engine::recipe(int64_t cols)>& fill,
+                               std::optional<int> extra = std::nullopt);
 
 using row_generator = engine::trial_case (*)(const row_operator&, const engine::target&, engine::draw&);
 

@@ -277,24 +277,23 @@ void check_device_agreement(const row_operator& op, trial& t) {
   }
 }
 
-property& row_properties::add(std::string name, std::string sentence, row_generator generate, row_check check) {
-  property p;
-  p.op = op_.described.op;
-  p.name = std::move(name);
-  p.sentence = std::move(sentence);
-  p.types = types_of(op_.described.forms.front().tensors.front());
-  p.generate = [op = op_, generate](const target& t, draw& d) {
+property_list::generator row_properties::without_gaps(row_generator generate) const {
+  return [op = op_, generate](const target& t, draw& d) {
     trial_case c = generate(op, t, d);
     if (op.dense) close_gaps(c);
     return c;
   };
-  p.check = [op = op_, check = std::move(check)](trial& t) { check(op, t); };
+}
+
+property& row_properties::add(std::string name, std::string sentence, row_generator generate, row_check check) {
+  property& p = property_list::add(std::move(name), std::move(sentence), without_gaps(generate),
+                                   [op = op_, check = std::move(check)](trial& t) { check(op, t); });
   // Only the property about rows without elements has such cases; others have nothing to test in them.
   p.holds = has_elements;
   if (generate == empty_rows) p.holds = [](const trial_case& c) { return !has_elements(c); };
   if (p.name == "misalignment") p.holds = engine::is_misaligned;
   p.optional_outputs = op_.optional_outputs;
-  return list_.emplace_back(std::move(p));
+  return p;
 }
 
 property& row_properties::add_for_input(std::string name, std::string sentence, row_generator generate,
@@ -381,7 +380,6 @@ property& row_properties::add_common(std::string_view name, row_generator genera
   if (common->needs_two_rows) p.holds = has_two_rows;
   if (name == "large-offset") p.holds = has_far_rows;
   if (name == "interleaved-rows") p.holds = has_rows_in_gaps;
-  p.may_break_contract = name == "rejects-invalid-calls";
   p.share_percent = common->share_percent;
   return p;
 }
@@ -400,23 +398,17 @@ trial_case batch_rows(const row_operator& op, const target& t, draw& d) {
 }  // namespace
 
 void row_properties::add_batch_invariance() {
-  list_.push_back(batch_invariance(
-      op_.described.op, types_of(op_.described.forms.front().tensors.front()), op_.described.extents.front().name,
-      [op = op_](const target& t, draw& d) {
-        trial_case c = batch_rows(op, t, d);
-        if (op.dense) close_gaps(c);
-        return c;
-      },
-      [op = op_](trial& t, const run_result& r) {
-        need_equal_launches(t);
-        judge_rows(op, t, r);
-      }));
-  list_.back().needs_batch_invariance = op_.described.statements.batch_invariant;
+  append(batch_invariance(op_.described.op, types_of(op_.described.forms.front().tensors.front()),
+                          op_.described.extents.front().name, without_gaps(batch_rows),
+                          [op = op_](trial& t, const run_result& r) {
+                            need_equal_launches(t);
+                            judge_rows(op, t, r);
+                          }))
+      .needs_batch_invariance = op_.described.statements.batch_invariant;
 }
 
 void row_properties::add_reused_storage(row_generator generate) {
-  add("usual", "", generate, check_values);
-  list_.back() = reused_storage(std::move(list_.back()));
+  make_reused_storage(add("usual", "", generate, check_values));
 }
 
 }  // namespace warpcheck

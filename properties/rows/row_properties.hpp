@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "properties/engine/cases/refusals.hpp"
-#include "properties/engine/trials/property.hpp"
+#include "properties/engine/trials/property_list.hpp"
 #include "properties/engine/trials/trial.hpp"
 #include "properties/rows/bench_rows.hpp"
 #include "properties/rows/row_generators.hpp"
@@ -115,10 +115,13 @@ void check_element_permutation(const row_operator& op, engine::trial& t) {
   }
 }
 
-// A table of properties in the making.
-class row_properties {
+class row_properties : public engine::property_list {
  public:
-  explicit row_properties(row_operator op) : op_(std::move(op)) { engine::describe_operator(op_.described); }
+  explicit row_properties(row_operator op)
+      : property_list(op.described.op, engine::types_of(op.described.forms.front().tensors.front())),
+        op_(std::move(op)) {
+    engine::describe_operator(op_.described);
+  }
   engine::property& add(std::string name, std::string sentence, row_generator generate, row_check check);
   // Besides, a user's rows (`--input`) as they are, with everything optional.
   engine::property& add_for_input(std::string name, std::string sentence, row_generator generate, row_check check);
@@ -129,11 +132,11 @@ class row_properties {
   void add_reused_storage(row_generator generate = small_rows);
   // Property batch-invariance (properties/engine/trials/checks.hpp), of rows or, of a vector, of elements.
   void add_batch_invariance();
-  std::vector<engine::property> take() { return std::move(list_); }
 
  private:
+  generator without_gaps(row_generator generate) const;
+
   row_operator op_;
-  std::vector<engine::property> list_;
 };
 
 }  // namespace warpcheck

@@ -137,14 +137,7 @@ recipe draw_exact_fill(draw& d, const target& t, int64_t cols) {
 }
 
 trial_case exact_rows(const row_operator& op, const target& t, draw& d) {
-  row_length length = draw_row_length(d, t, most_cols(t));
-  length.cols = std::max<int64_t>(2, length.cols);
-  recipe fill = draw_exact_fill(d, t, length.cols);
-  const int64_t rows = draw_rows(d, t, length);
-  const int kind = op.draw_extra(d, 50);
-  trial_case c = op.make_case(t, rows, length.cols, std::move(fill), kind);
-  force_variant(c, length);
-  return c;
+  return filled_rows(op, t, d, [&](int64_t cols) { return draw_exact_fill(d, t, cols); });
 }
 
 trial_case integer_rows(const row_operator& op, const target& t, draw& d) {
@@ -226,8 +219,7 @@ trial_case long_rows(const row_operator& op, const target& t, draw& d) {
                                            : make_recipe("spike", {0, scale, scale * rest});
   trial_case c = op.make_case(t, 1, cols, fill, k_inclusive);
   c.knobs["variant"] = d.index() % 2 ? "scan_loop" : "scan_multi_block";
-  c.knobs["schedule"] = "fair";
-  c.knobs["detect"] = "off";
+  run_once(c);
   return c;
 }
 
@@ -468,7 +460,7 @@ const property_registration registration([] {
   property& identity = p.add("usual", "", integer_rows, check_exact);
   identity.types = floats;
   identity.share_percent = 30;
-  identity = polynomial_identity(identity, 1);
+  make_polynomial_identity(identity, 1);
   p.add("last-equals-reduce", "the last inclusive prefix is the sum that reduce finds", exact_inclusive_rows,
         check_last_equals_reduce)
       .types = floats;

@@ -19,6 +19,10 @@
 namespace warpcheck::engine {
 
 using sizes = std::map<std::string, int64_t, std::less<>>;  // of extents, by name
+inline int64_t size_in(const sizes& of, std::string_view extent) {
+  const auto found = of.find(extent);
+  return found == of.end() ? 0 : found->second;
+}
 
 struct extent_info {
   std::string name;
@@ -199,6 +203,8 @@ bool is_legal(const trial_case& c);
 const scalar_rule* find_scalar(const trial_case& c, std::string_view name);
 // Sets a knob, unless it has this value already.
 void set_knob(trial_case& c, const std::string& name, const std::string& value);
+// One schedule without the detector, where cases are many launches or large.
+void run_once(trial_case& c);
 // Returns the fault of a case by its operator's description, or "".
 std::string what_is_wrong(const description& d, const trial_case& c, bool may_break_contract);
 

@@ -84,9 +84,7 @@ std::vector<std::string_view> compared_by(const trait& t) { return trimmed_parts
 // Returns 0 for an extent that the case does not have.
 int64_t extent_size(const trial_case& c, std::string_view name) {
   const description* const d = find_description(c.op);
-  const sizes of = d ? sizes_of(*d, c) : sizes();
-  const auto found = of.find(name);
-  return found == of.end() ? 0 : found->second;
+  return d ? size_in(sizes_of(*d, c), name) : 0;
 }
 
 int64_t product_of(const trial_case& c, const trait& t) {

@@ -81,9 +81,7 @@ std::array<double, 8> cost_of(const trial_case& c) {
 
 // An extent that only an optional tensor has is 0 if the case leaves the tensor out.
 int64_t extent(const trial_case& c, const axis& a) {
-  const sizes of = sizes_of(*find_description(c.op), c);
-  const auto size = of.find(a.front());
-  return size == of.end() ? 0 : size->second;
+  return size_in(sizes_of(*find_description(c.op), c), a.front());
 }
 
 std::vector<axis> axes(const trial_case& c) {

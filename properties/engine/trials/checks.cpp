@@ -176,11 +176,7 @@ property batch_invariance(std::string op, std::vector<dtype> types, std::string 
     if (t.device == "emulated") c.knobs["detect"] = "off";
     return c;
   };
-  p.holds = [extent](const trial_case& c) {
-    const sizes of = sizes_of(*find_description(c.op), c);
-    const auto size = of.find(extent);
-    return size != of.end() && size->second >= 2;
-  };
+  p.holds = [extent](const trial_case& c) { return size_in(sizes_of(*find_description(c.op), c), extent) >= 2; };
   p.check = [extent, judge = std::move(judge)](trial& t) { check_batch_invariance(t, extent, judge); };
   return p;
 }

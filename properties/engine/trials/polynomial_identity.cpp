@@ -45,8 +45,7 @@ int identity_runs(const trial_case& c, int degree) {
   return runs <= k_most_runs ? static_cast<int>(runs) : 0;
 }
 
-property polynomial_identity(property exact, int degree) {
-  property p = std::move(exact);
+void make_polynomial_identity(property& p, int degree) {
   p.name = "polynomial-identity";
   p.sentence = "exact runs on integers, so many that a wrong polynomial passes them with probability below 1e-9";
   p.generate = [generate = p.generate, degree](const target& t, draw& d) {
@@ -69,7 +68,6 @@ property polynomial_identity(property exact, int degree) {
     t.run_calls(calls, check);
     case_notes::add(k_wrong_polynomial, std::pow(degree / set_size(c), runs));
   };
-  return p;
 }
 
 }  // namespace warpcheck::engine

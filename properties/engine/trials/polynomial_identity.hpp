@@ -19,9 +19,9 @@ inline constexpr const char* k_wrong_polynomial = "wrong polynomial";
 // small a set, or do not have the recipe `integers`.
 int identity_runs(const trial_case& c, int degree);
 
-// Property polynomial-identity of an operator of this degree. `exact.generate` draws calls whose sums are all exact,
-// and `exact.check` requires the exact value of every element. Inputs that are not floating-point numbers stay the same
-// in all runs.
-property polynomial_identity(property exact, int degree);
+// Makes it property polynomial-identity of an operator of this degree. Its generator draws calls whose sums are all
+// exact, and its check requires the exact value of every element. Inputs that are not floating-point numbers stay the
+// same in all runs.
+void make_polynomial_identity(property& p, int degree);
 
 }  // namespace warpcheck::engine

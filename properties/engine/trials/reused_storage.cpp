@@ -104,8 +104,7 @@ std::vector<trial_case> calls_on_same_storage(const trial_case& c) {
   return calls;
 }
 
-property reused_storage(property usual) {
-  property p = std::move(usual);
+void make_reused_storage(property& p) {
   p.name = "reused-storage";
   p.sentence = "calls on the same memory with new data, and of shapes that alternate, are right every time";
   p.share_percent = std::min(p.share_percent, 10);
@@ -121,7 +120,6 @@ property reused_storage(property usual) {
   };
   p.holds = [holds = p.holds](const trial_case& c) { return has_seeded_input(c) && (!holds || holds(c)); };
   p.check = [check = p.check](trial& t) { t.run_on_same_storage(calls_on_same_storage(t.the_case()), check); };
-  return p;
 }
 
 }  // namespace warpcheck::engine

@@ -49,8 +49,8 @@ bool has_seeded_input(const trial_case& c);
 // of other seeds.
 std::vector<trial_case> calls_on_same_storage(const trial_case& c);
 
-// Property reused-storage of an operator: cases are generated as `usual` generates them, and each call is checked as
-// `usual` checks its case.
-property reused_storage(property usual);
+// Makes it property reused-storage of its operator: cases are generated as it generates them, and each call is checked
+// as it checks its case.
+void make_reused_storage(property& p);
 
 }  // namespace warpcheck::engine
