@@ -50,11 +50,15 @@ CLI::Option* add_output(CLI::App* command, const std::string& name, std::string&
   return command->add_option(name, path, what)->each([](const std::string& text) { cli::check_writable(text); });
 }
 
+// An option that takes one value each time.
+CLI::Option* add_list(CLI::App* command, const std::string& name, std::vector<std::string>& values,
+                      const std::string& what) {
+  return command->add_option(name, values, what)->allow_extra_args(false);
+}
+
 void add_unwanted(CLI::App* command, cli::verify_options& o) {
-  command
-      ->add_option("--without-property", o.without,
-                   "NAME:REASON: leave out this property; the last line and the results repeat it (may be repeated)")
-      ->allow_extra_args(false);
+  add_list(command, "--without-property", o.without,
+           "NAME:REASON: leave out this property; the last line and the results repeat it (may be repeated)");
 }
 
 // Options common to verify and fuzz: the selection of operators, candidate and cases.
@@ -113,13 +117,10 @@ void add_verify(CLI::App& app, verify_command& command, int& code) {
   verify->add_option("--cases", v.cases, "Generated cases per (property, dtype, device)")->capture_default_str();
   verify->add_option("--seed", v.seed, "Seed of the generated cases: an integer, or 'random' (printed)")
       ->capture_default_str();
-  verify
-      ->add_option(
-          "--input", v.inputs,
-          "NAME=FILE.npy: judge the operator on your arrays instead of generated cases, one for each input; "
-          "FILE.npz, FILE.pt: all of an archive, by their names; NAME=VALUE: a scalar. Without NAME= the file is the "
-          "next input (may be repeated)")
-      ->allow_extra_args(false);
+  add_list(verify, "--input", v.inputs,
+           "NAME=FILE.npy: judge the operator on your arrays instead of generated cases, one for each input; "
+           "FILE.npz, FILE.pt: all of an archive, by their names; NAME=VALUE: a scalar. Without NAME= the file is the "
+           "next input (may be repeated)");
   verify->add_option("--journal", v.journal, "Folder for the journal of the run, kept afterwards; needed by --resume");
   verify->add_flag("--fail-fast", v.fail_fast, "End the run with the first failure and report the finished part");
   verify->add_flag("--keep-going", v.keep_going, "Judge all cases of a property, even after its fifth failure");
@@ -204,11 +205,10 @@ void add_explain(CLI::App& app, cli::explain_options& x, int& code) {
 
 void add_report(CLI::App& app, cli::report_options& w, int& code) {
   CLI::App* report = app.add_subcommand("report", "Make one HTML page from the files that commands wrote with --json");
-  report->add_option("--verify", w.verify, "JSON of verify (may be repeated)")->allow_extra_args(false);
-  report->add_option("--fuzz", w.fuzz, "JSON of fuzz (may be repeated)")->allow_extra_args(false);
-  report->add_option("--bench", w.bench, "JSON of a benchmark (--benchmark_out), or a baseline (may be repeated)")
-      ->allow_extra_args(false);
-  report->add_option("--mutants", w.mutants, "JSON of mutants (may be repeated)")->allow_extra_args(false);
+  add_list(report, "--verify", w.verify, "JSON of verify (may be repeated)");
+  add_list(report, "--fuzz", w.fuzz, "JSON of fuzz (may be repeated)");
+  add_list(report, "--bench", w.bench, "JSON of a benchmark (--benchmark_out), or a baseline (may be repeated)");
+  add_list(report, "--mutants", w.mutants, "JSON of mutants (may be repeated)");
   report->add_option("--history", w.history, "nightly.db of ci/nightly");
   report->add_option("--title", w.title, "The heading of the page");
   add_output(report, "--out", w.out, "The page to write")->required();
@@ -316,18 +316,13 @@ void add_golden(CLI::App& app, cli::golden_options& g, int& code) {
 }
 
 void add_ptx_launches(CLI::App& emulated, cli::run_emulated_options& e) {
-  emulated
-      .add_option("--launch", e.launches,
-                  "A launch of a .ptx file: KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
-                  "are numbers and names of arrays (may be repeated)")
-      ->allow_extra_args(false);
-  emulated
-      .add_option("--array", e.arrays,
-                  "An array for launches: NAME=FILE.npy, or NAME=f32[64,16], which is not initialised")
-      ->allow_extra_args(false);
-  emulated.add_option("--write", e.writes, "Write an array after the launches: NAME=FILE.npy")->allow_extra_args(false);
-  emulated.add_option("--expect", e.expects, "Compare an array's bits after the launches: NAME=FILE.npy")
-      ->allow_extra_args(false);
+  add_list(&emulated, "--launch", e.launches,
+           "A launch of a .ptx file: KERNEL<<<GRID, BLOCK, SHARED>>>(ARGUMENTS), shapes such as 4x2; arguments "
+           "are numbers and names of arrays (may be repeated)");
+  add_list(&emulated, "--array", e.arrays,
+           "An array for launches: NAME=FILE.npy, or NAME=f32[64,16], which is not initialised");
+  add_list(&emulated, "--write", e.writes, "Write an array after the launches: NAME=FILE.npy");
+  add_list(&emulated, "--expect", e.expects, "Compare an array's bits after the launches: NAME=FILE.npy");
 }
 
 void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
@@ -336,20 +331,16 @@ void add_run_emulated(CLI::App& app, cli::run_emulated_options& e, int& code) {
       "Run a CUDA program (one .cu file with main), or kernels of a PTX module, on the emulated device and report "
       "their hazards");
   emulated->add_option("file", e.file, "The program's source, or a .ptx file")->required();
-  emulated->add_option("--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)")
-      ->allow_extra_args(false);
+  add_list(emulated, "--with", e.others, "Another source of the program: .cu, .cpp or .c (may be repeated)");
   emulated->add_option("arguments", e.arguments, "The program's own arguments, after '--'");
-  CLI::Option* named = emulated->add_option("--schedule", e.schedules, "fair, greedy, random:N, ... (may be repeated)");
-  named->allow_extra_args(false);
+  CLI::Option* named = add_list(emulated, "--schedule", e.schedules, "fair, greedy, random:N, ... (may be repeated)");
   emulated->add_flag("--explore", e.explore, "Run small launches in every class of schedules, 10000 at most")
       ->excludes(named);
   emulated->add_option("--seeds", e.seeds,
                        "Seeds of random, pct_warp and preempt, without --schedule (default 3; none after a proof of "
                        "every schedule)");
-  emulated->add_option("-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)")
-      ->allow_extra_args(false);
-  emulated->add_option("-I,--include", e.includes, "A folder for the source's headers (may be repeated)")
-      ->allow_extra_args(false);
+  add_list(emulated, "-D,--define", e.defines, "A macro for the source: NAME or NAME=VALUE (may be repeated)");
+  add_list(emulated, "-I,--include", e.includes, "A folder for the source's headers (may be repeated)");
   emulated
       ->add_option("--std", e.standard,
                    "The standard of C++, also as -std=c++20: c++17, c++20 or c++23; an older one means c++17")
@@ -388,14 +379,11 @@ void add_formulas(CLI::App& app, std::string& formula, int& code) {
 void add_run(CLI::App& app, cli::run_formula_options& r, int& code) {
   CLI::App* run = app.add_subcommand("run", "Compute the exact value and the bound of a formula on your arrays");
   run->add_option("formula", r.formula, "FILE.op, or FILE.op:NAME if the file has several operators")->required();
-  run->add_option("--input", r.inputs, "NAME=FILE.npy: an input (all are required)")->allow_extra_args(false);
-  run->add_option("--set", r.values, "NAME=NUMBER: a scalar, or an extent that no input has (may be repeated)")
-      ->allow_extra_args(false);
-  run->add_option("--output", r.outputs,
-                  "FILE.npy, or NAME=FILE.npy if there are several outputs: write the exact values as f64")
-      ->allow_extra_args(false);
-  run->add_option("--bound", r.bounds, "The same for the bound of each element; an element without one has inf")
-      ->allow_extra_args(false);
+  add_list(run, "--input", r.inputs, "NAME=FILE.npy: an input (all are required)");
+  add_list(run, "--set", r.values, "NAME=NUMBER: a scalar, or an extent that no input has (may be repeated)");
+  add_list(run, "--output", r.outputs,
+           "FILE.npy, or NAME=FILE.npy if there are several outputs: write the exact values as f64");
+  add_list(run, "--bound", r.bounds, "The same for the bound of each element; an element without one has inf");
   run->footer(exit_codes("0 written"));
   run->callback([&r, &code] { code = cli::run_formula(r); });
 }
@@ -438,16 +426,12 @@ void add_bench(CLI::App& app, bench_command& command, int& code) {
   add_unwanted(bench, v);
   add_timeout(bench, v.timeout, "a case or a measured call");
   bench->add_flag("--unverified", command.unverified, "Measure a candidate without verifying it first");
-  bench
-      ->add_option(
-          "--row", b.rows,
-          "Measure this row instead of the description's: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
-          "repeated)")
-      ->allow_extra_args(false);
-  bench->add_option("--peer", b.peers, "A library, or source:FILE.cu:ENTRY, that is measured in turn (may be repeated)")
-      ->allow_extra_args(false);
-  bench->add_option("--peer-times", b.peer_times, "Times that bench/peers/torch_rows.py wrote (may be repeated)")
-      ->allow_extra_args(false);
+  add_list(
+      bench, "--row", b.rows,
+      "Measure this row instead of the description's: a size of each extent, as rows=4096,cols=64,type=f16 (may be "
+      "repeated)");
+  add_list(bench, "--peer", b.peers, "A library, or source:FILE.cu:ENTRY, that is measured in turn (may be repeated)");
+  add_list(bench, "--peer-times", b.peer_times, "Times that bench/peers/torch_rows.py wrote (may be repeated)");
   bench
       ->add_option("--bar", b.bar,
                    "Exit code 1 if the candidate, ours or a --peer has less than this fraction of the limit in any row")
@@ -513,10 +497,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.fallthrough(false);
   std::vector<std::string> plugins;
-  app.add_option(
-         "--plugin", plugins,
-         "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)")
-      ->allow_extra_args(false);
+  add_list(&app, "--plugin", plugins,
+           "A library with an operator of your own, before the command (may be repeated; docs/adding_an_operator.md)");
   app.parse_complete_callback([&] {  // before the command runs
     for (const std::string& path : plugins) cli::load_plugin(path);
   });
