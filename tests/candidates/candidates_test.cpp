@@ -116,8 +116,7 @@ TEST(NothingJudged, EndsWithOneWhateverTheOptions) {
 
 // The shrunk case has lost the property's own knob, and means its default.
 TEST(Shrinking, IsDoneWhereThePropertyHasAKnob) {
-  const result r = judge(hostile("write-nan"), "exact-shift");
-  EXPECT_TRUE(ended(r, 1, {"softmax/exact-shift: violation"}));
+  EXPECT_TRUE(ended(judge(hostile("write-nan"), "exact-shift"), 1, {"softmax/exact-shift: violation"}));
 }
 
 TEST(Files, ThatAreNoLibraryAreSaidSo) {
@@ -186,9 +185,8 @@ TEST(MatmulTemplate, InPlainCppPassesWhatAsksForNoOrder) {
                            "golden"})
     properties += std::string(" --property ") + name;
   EXPECT_TRUE(ended(run(verify + properties), 0));
-  const result other = run(verify + " --property ieee-bits --property low-part");
-  EXPECT_TRUE(
-      ended(other, 0, {"not asked: matmul/ieee-bits: needs the order of sums and the workspaces of our own kernels"}));
+  EXPECT_TRUE(ended(run(verify + " --property ieee-bits --property low-part"), 0,
+                    {"not asked: matmul/ieee-bits: needs the order of sums and the workspaces of our own kernels"}));
 }
 
 }  // namespace

@@ -171,10 +171,8 @@ def empty(x, w_ih, w_hh, reserve=None, **others):
   };
   const result whole = verify_reserve("gru", " --property the-adjoint-identity-holds");
   EXPECT_TRUE(ended(whole, 0, {"gru          the-adjoint-identity-holds"}, {"skipped"}));
-  const result forgetful = verify_reserve("forgetful", "");
-  EXPECT_TRUE(ended(forgetful, 1, {"gru/forward-matches-the-reference: violation: "}));
-  const result empty = verify_reserve("empty", "");
-  EXPECT_TRUE(ended(empty, 1,
+  EXPECT_TRUE(ended(verify_reserve("forgetful", ""), 1, {"gru/forward-matches-the-reference: violation: "}));
+  EXPECT_TRUE(ended(verify_reserve("empty", ""), 1,
                     {"TypeError: the forward pass returned None, must return what the backward pass gets as reserve"}));
 }
 
@@ -583,15 +581,13 @@ TEST_F(Python, MistakesAreSaid) {
        "python: device emulated runs no Python function; cpu and cuda do"},
       {"verify softmax --candidate x.so" + door, 2, "python: it cannot be given together with --candidate"}};
   for (const auto& one : list) {
-    const result r = run(one.arguments);
-    EXPECT_TRUE(ended(r, one.status, {one.said})) << one.arguments;
+    EXPECT_TRUE(ended(run(one.arguments), one.status, {one.said})) << one.arguments;
   }
 }
 
 TEST_F(Python, AMissingGpuIsSaid) {
   const bool present = std::filesystem::exists("/dev/nvidia0");
-  const result r = verify("refuses", "--device cuda --property empty");
-  EXPECT_TRUE(ended(r, present ? 0 : 3, {"device cuda: "}));
+  EXPECT_TRUE(ended(verify("refuses", "--device cuda --property empty"), present ? 0 : 3, {"device cuda: "}));
 }
 
 }  // namespace

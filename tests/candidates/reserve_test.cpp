@@ -43,10 +43,9 @@ TEST(Reserve, ThatIsLostBetweenTheCallsIsSeen) {
 
 TEST(Reserve, WrittenBeyondItsSizeIsSeen) {
   for (const char* isolate : {"", "--no-isolate "}) {
-    const result r = verify("writes-past", std::string(isolate) +
-                                               "--cases 4 --size quick --shrink-seconds 1 "
-                                               "--property forward-matches-the-reference");
-    EXPECT_TRUE(ended(r, 1, {"gru/forward-matches-the-reference: out_of_bounds: ", "reserve"}));
+    EXPECT_TRUE(ended(verify("writes-past", std::string(isolate) + "--cases 4 --size quick --shrink-seconds 1 "
+                                                                   "--property forward-matches-the-reference"),
+                      1, {"gru/forward-matches-the-reference: out_of_bounds: ", "reserve"}));
   }
 }
 

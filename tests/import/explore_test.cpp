@@ -21,9 +21,8 @@ TEST(RunEmulated, ExploresEveryClassOfSchedules) {
                                         "' run-emulated --no-trace " + options + " " + folder.path("mine.cu"));
   };
   const std::string tickets = "  x[1 + atomicAdd(x, 1)] = blockIdx.x;\n";
-  const result drawn = explored(tickets, "--explore");
-  EXPECT_TRUE(ended(drawn, 0, {"explored: 6 classes of schedules, all run; device memory ends in 6 ways\n"},
-                    {"every schedule"}));
+  EXPECT_TRUE(ended(explored(tickets, "--explore"), 0,
+                    {"explored: 6 classes of schedules, all run; device memory ends in 6 ways\n"}, {"every schedule"}));
   const result some = explored(tickets, "--schedule explore:2");
   EXPECT_TRUE(says(some, {"explored: 2 of at least ", "every schedule: not proven"}));
   const result equal = explored("  x[blockIdx.x] = 1;\n", "--explore");

@@ -110,15 +110,13 @@ TEST(Livelock, OfAKernelThatWaitsForTheHostIsNoHazard) {
                     {"unsupported: a kernel that waits for the host, at a word of the memory that was allocated at "
                      "mine.cu:2"},
                     {"livelock under"}));
-  const result device = run(waiting("cudaMalloc", "cudaMemset(flag, 0, 4);"));
-  EXPECT_TRUE(ended(device, 1, {"mine.cu: livelock under"}));
+  EXPECT_TRUE(ended(run(waiting("cudaMalloc", "cudaMemset(flag, 0, 4);")), 1, {"mine.cu: livelock under"}));
 }
 
 // The host waits for the launch, so nothing can set the flag.
 TEST(Livelock, OfAKernelThatWaitsForAHostWhichWaitsForItIsAHazard) {
   for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
-    const result r = run(waiting(allocate, "*flag = 0;"), k_late);
-    EXPECT_TRUE(ended(r, 1, {"mine.cu: livelock under 2 schedules"}));
+    EXPECT_TRUE(ended(run(waiting(allocate, "*flag = 0;"), k_late), 1, {"mine.cu: livelock under 2 schedules"}));
   }
 }
 

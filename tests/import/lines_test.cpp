@@ -15,15 +15,13 @@ TEST(Lines, OfCallersAreNamedIfFunctionsOfHeadersAccessMemory) {
        {"half-sum", "pair-sum", "tile-load", "tile-store", "group-copy", "barrier-copy", "block-load", "block-store",
         "texel-fetch", "texel-sample", "surface-read", "surface-write"}) {
     const result r = run_program(std::string("lines.cu --schedule fair --no-trace -- ") + mode);
-    EXPECT_EQ(r.status, 1) << mode << "\n" << r.output;
-    EXPECT_TRUE(r.has("at " + place_of("lines.cu", mode))) << mode << "\n" << r.output;
+    EXPECT_TRUE(ended(r, 1, {"at " + place_of("lines.cu", mode)})) << mode;
   }
 }
 
 TEST(Lines, OfWaitsForALatchAreNamed) {
-  const result latch = run_program("waiting.cu --schedule fair --no-trace -- latch");
-  EXPECT_TRUE(latch.has("a loop that waits for other threads at " + place_of("waiting.cu", "arrive") + " ("))
-      << latch.output;
+  EXPECT_TRUE(says(run_program("waiting.cu --schedule fair --no-trace -- latch"),
+                   {"a loop that waits for other threads at " + place_of("waiting.cu", "arrive") + " ("}));
 }
 
 }  // namespace

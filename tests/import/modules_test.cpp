@@ -23,9 +23,8 @@ TEST(Modules, OfFilesTextsAndSourcesRunUnderAllSchedules) {
 }
 
 TEST(Modules, AreCertifiedAsOtherKernels) {
-  const result r = run_program("modules.cu -- file");
-  EXPECT_TRUE(
-      ended(r, 0, {"every schedule: not proven; it may depend on an atomic", "ptx/kernels.ptx:157 (kernels.cu:19)"}));
+  EXPECT_TRUE(ended(run_program("modules.cu -- file"), 0,
+                    {"every schedule: not proven; it may depend on an atomic", "ptx/kernels.ptx:157 (kernels.cu:19)"}));
   const result proven = run_program("modules.cu -- sources");
   EXPECT_TRUE(ended(proven, 0, {"every schedule: proven for this input", "clean under 1 schedule"}));
 }
@@ -48,8 +47,7 @@ TEST(Modules, CopyThatDoesNotWaitForTheStreamIsARace) {
 }
 
 TEST(Modules, BlockBeyondMaxntidIsAMisuse) {
-  const result r = run_program("modules.cu -D LARGE_BLOCK --schedule fair -- text");
-  EXPECT_TRUE(ended(r, 1,
+  EXPECT_TRUE(ended(run_program("modules.cu -D LARGE_BLOCK --schedule fair -- text"), 1,
                     {"error_return: cuLaunchKernelEx at " + place_of("modules.cu", "large-block") +
                      ": the block of 'add' is 128x1x1, larger than .maxntid allows"}));
 }
@@ -61,8 +59,7 @@ TEST(Modules, MachineCodeAndTextsWithErrorsAreRefused) {
                      ": a module of machine code (cubin, fatbin), given to 'cuModuleLoadData'"}));
   const result text = run_program("modules.cu --schedule fair -- wrong-text");
   EXPECT_TRUE(ended(text, 2, {name_of_text("wrong-text") + ":2: '.entri' is no directive of a module"}));
-  const result source = run_program("modules.cu --schedule fair -- wrong-source");
-  EXPECT_TRUE(ended(source, 2, {"wrong.cu:2:", "undeclared"}));
+  EXPECT_TRUE(ended(run_program("modules.cu --schedule fair -- wrong-source"), 2, {"wrong.cu:2:", "undeclared"}));
 }
 
 }  // namespace

@@ -46,8 +46,7 @@ TEST_P(Weakness, IsFoundAtItsLine) {
 }
 
 TEST_P(Weakness, IsCleanWithoutIt) {
-  const result r = run(std::string("--seeds 1 -- ") + GetParam().mode);
-  EXPECT_TRUE(ended(r, 0, {"orders.cu: clean under 6 schedules"}));
+  EXPECT_TRUE(ended(run(std::string("--seeds 1 -- ") + GetParam().mode), 0, {"orders.cu: clean under 6 schedules"}));
 }
 
 // g++ notes the write of a copy before its read, and expands some copies in place.
@@ -96,10 +95,8 @@ TEST(Volatile, IsPlainOnlyWhereThatIsAskedFor) {
 }
 
 TEST(Exchange, ReadsWhatNobodyWroteWhereItsResultIsUsed) {
-  const result r = run("--schedule fair -- exchange");
-  EXPECT_TRUE(says(r, {"orders.cu: uninitialized under", place_of("exchange")}));
-  const result unused = run("--schedule fair -- exchange-unused");
-  EXPECT_TRUE(unused.has("orders.cu: clean under")) << unused.output;
+  EXPECT_TRUE(says(run("--schedule fair -- exchange"), {"orders.cu: uninitialized under", place_of("exchange")}));
+  EXPECT_TRUE(says(run("--schedule fair -- exchange-unused"), {"orders.cu: clean under"}));
 }
 
 }  // namespace
