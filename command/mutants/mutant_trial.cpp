@@ -143,13 +143,11 @@ bool original_is_quick(const case_report& r, const mutant_trial_options& o) {
 // Tries every property until one kills. Without a detector, properties that need it are skipped.
 void try_all(const mutant& m, const target& t, int64_t cases, bool detector, const mutant_trial_options& o,
              mutant_result& result) {
-  for (const property& p : all_properties()) {
-    if (p.op != m.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
-    if (!missing_statement(p, t).empty()) continue;
+  for (const property* const p : killers_of(t)) {
     try {
-      for (const case_report& r : failures_of(p, t, cases, 1, o, result)) {
+      for (const case_report& r : failures_of(*p, t, cases, 1, o, result)) {
         if (r.result == verdict::timeout && !original_is_quick(r, o)) continue;
-        result.kill = kill_of(p, r);
+        result.kill = kill_of(*p, r);
         // Under a smaller offer the expected property may have no case that shows the bug.
         result.as_expected = m.property.empty() || !o.lacks.empty();
         return;
@@ -217,6 +215,15 @@ void judge_by_usual_practice(const std::string& usual, const std::string& librar
 }
 
 }  // namespace
+
+std::vector<const property*> killers_of(const target& t) {
+  std::vector<const property*> list;
+  for (const property& p : all_properties())
+    if (p.op == t.op && std::find(p.types.begin(), p.types.end(), t.type) != p.types.end() &&
+        missing_statement(p, t).empty())
+      list.push_back(&p);
+  return list;
+}
 
 kernel_sources kernel_sources_of(const std::string& op, const toolchain& t) {
   if (const plugin* p = plugin_of(op)) return {p->source, p->kernel};

@@ -9,6 +9,7 @@
 
 #include "command/candidates/toolchain.hpp"
 #include "command/mutants/mutant_list.hpp"
+#include "properties/engine/trials/property.hpp"
 
 namespace warpcheck::cli {
 
@@ -40,6 +41,10 @@ struct kernel_sources {
   std::string kernel;
 };
 kernel_sources kernel_sources_of(const std::string& op, const toolchain& t);
+
+// Returns the properties that may kill a mutant of the target's kernel: those of its operator and type that need no
+// statement which the kernel does not make.
+std::vector<const engine::property*> killers_of(const engine::target& t);
 
 struct mutant_trial_options {
   std::string folder;       // for the libraries, and for results

@@ -18,6 +18,7 @@
 #include "command/mutants/mutant_list.hpp"
 #include "command/mutants/mutant_report.hpp"
 #include "command/mutants/mutant_tests.hpp"
+#include "command/mutants/mutant_trial.hpp"
 #include "golden/check.hpp"
 #include "properties/engine/error.hpp"
 
@@ -116,6 +117,27 @@ TEST_F(Mutants, EveryCommittedMutantFitsTheSources) {
     // No array of normal numbers is a table of bins and features.
     EXPECT_EQ(list.usual.empty(), e.path().stem() == "best_split") << e.path();
   }
+}
+
+// Of a property that needs a statement, a kernel that does not make the statement may have failures without a bug.
+TEST_F(Mutants, OnlyPropertiesThatAreAskedOfTheOperatorKill) {
+  engine::target t;
+  t.op = "softmax";
+  const auto kills = [&](const std::string& property) {
+    const std::vector<const engine::property*> killers = killers_of(t);
+    return std::any_of(killers.begin(), killers.end(),
+                       [&](const engine::property* p) { return p->op == t.op && p->name == property; });
+  };
+  EXPECT_TRUE(kills("within-error-bound"));
+  EXPECT_FALSE(kills("batch-invariance"));
+  t.offered.is_batch_invariant = true;
+  EXPECT_TRUE(kills("batch-invariance"));
+  t.op = "matmul";
+  EXPECT_FALSE(kills("ieee-bits"));
+  t.offered.has_our_plan = true;
+  EXPECT_TRUE(kills("ieee-bits"));
+  t.type = dtype::i64;
+  EXPECT_TRUE(killers_of(t).empty());
 }
 
 TEST_F(Mutants, SampleIsDrawnByTheSeedAndNeverEmpty) {
