@@ -11,6 +11,7 @@
 
 #include "properties/engine/cases/description.hpp"
 #include "properties/engine/cases/offer.hpp"
+#include "properties/engine/shrinking/shrink_steps.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
 #include "properties/engine/trials/reused_storage.hpp"
 #include "properties/matmul/matmul_problem.hpp"
@@ -254,6 +255,14 @@ trial_case small_case(const target& t, draw& d) {
   return c;
 }
 
+// The identity has k rows or columns, so k is also a size of m and n that the candidate offers.
+trial_case identity_case(const target& t, draw& d) {
+  trial_case c = small_case(t, d);
+  std::vector<std::string> taken;
+  if (t.offered.is_everything() || !bring_within(t.offered, c, taken)) return c;
+  return resized(c, {"k"}, sizes_of(*find_description(c.op), c).at("m"));
+}
+
 // True if one times x is x in the mode: not where a third part is lost.
 bool is_kept(const matmul_problem& p, double x) {
   if (p.mode == product_mode::tf32x3) return false;
@@ -414,7 +423,7 @@ const property_registration registration([] {
       list.add("low-part", "no bit of a mantissa is lost beside a factor of one", bit_pair_case, check_low_parts, 25);
   low.types = {dtype::f32};
   low.holds = is_without_sigmoid;
-  list.add("identity", "a factor of the identity gives the other one", small_case, check_identity, 40).holds =
+  list.add("identity", "a factor of the identity gives the other one", identity_case, check_identity, 40).holds =
       is_without_sigmoid;
   list.add("permutation", "permuted rows and columns give permuted results, to the bit", small_case, check_permutation,
            40);
