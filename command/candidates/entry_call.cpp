@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,15 +54,26 @@ class argument_list {
         throw unsupported_call(fmt::format("the entry has no parameter {}", v.rule->name));
       return;
     }
-    const char* const type = v.tensor ? dtype_name(dtype_bit(v.tensor->dtype)) : nullptr;
-    if (v.tensor && !(entry_.parameters[at].types & dtype_bit(v.tensor->dtype)))
+    if (is_there && !(entry_.parameters[at].types & dtype_bit(v.tensor->dtype))) {
+      const char* const type = dtype_name(dtype_bit(v.tensor->dtype));
       throw unsupported_call(fmt::format("the entry takes no {} for {}", type ? type : "such type", v.rule->name));
+    }
     values_[at].pointer = is_there ? v.data : nullptr;
     if (const int32_t distance = find(entry_meaning::distance, v.rule->name); distance >= 0)
       set_integer(distance, v.tensor ? v.ld : 0);
     else if (is_there && v.rows > 1 && v.ld != v.cols && !is_described(v, all))
       throw unsupported_call(
           fmt::format("the entry has no parameter ld{0}, and the rows of {0} are {1} apart", v.rule->name, v.ld));
+  }
+
+  // An optional list of slices of the extent of its own name, such as histogram's rows: without the list a call takes
+  // all slices, with an empty one none. So an empty list has an address, at which there is nothing to read.
+  void set_list(const tensor_view& v, const std::map<std::string, int64_t, std::less<>>& extents) {
+    const auto all = extents.find(v.rule->name);
+    if (!v.rule->is_optional || all == extents.end()) return;
+    if (!v.tensor) return set_extent(v.rule->shape, all->second);
+    if (const int32_t at = find(entry_meaning::input, v.rule->name); at >= 0 && v.is_empty())
+      values_[at].pointer = reinterpret_cast<void*>(static_cast<uintptr_t>(alignof(std::max_align_t)));
   }
 
   void set_extent(const std::string& extent, int64_t size) {
@@ -126,6 +139,7 @@ bool fill(const warpcheck_entry& entry, const warpcheck_call& call, warpcheck_en
   for (const auto& [rule, value] : checked.scalars) arguments.set_scalar(*rule, value);
   for (const tensor_view& v : checked.tensors) arguments.set_tensor(v, checked.tensors);
   for (const auto& [extent, size] : checked.extents) arguments.set_extent(extent, size);
+  for (const tensor_view& v : checked.tensors) arguments.set_list(v, checked.extents);
   arguments.set_stream(call.stream);
   if (call.variant) throw unsupported_call("an entry has no variants");
   return has_work(checked.tensors);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "properties/engine/cases/classes.hpp"
 #include "properties/engine/trials/polynomial_identity.hpp"
@@ -172,14 +174,17 @@ trial_case refused_histogram(const target& t, draw& d) {
 
 // ---- checks ----
 
-// Sums of floating-point accumulators, which a case may name, have bounds.
+// The histogram with these sums, judged; those of floating-point accumulators have bounds.
+host_tensor judged_sums(trial& t, const histogram_problem& p, const histogram_call& call) {
+  if (p.gh || call.accum == histogram_accum::fixed64) return ask_judged(t, p, call);
+  const host_tensor hist = ask(t, p, call);
+  judge_bound(t, p, hist, call.accum);
+  return hist;
+}
+
 void check_exact_model(trial& t) {
-  const histogram_problem p(t);
-  const auto accum = static_cast<histogram_accum>(static_cast<int>(t.the_case().number("accum")));
-  if (p.gh || accum == histogram_accum::fixed64)
-    ask_judged(t, p);
-  else
-    judge_bound(t, p, ask(t, p, {.accum = accum}), accum);
+  judged_sums(t, histogram_problem(t),
+              {.accum = static_cast<histogram_accum>(static_cast<int>(t.the_case().number("accum")))});
 }
 
 // Every mode, or the one that the case names.
@@ -200,20 +205,47 @@ void check_dyadic(trial& t) {
         ask_judged(t, p, call);
 }
 
-// Judges the call with the first kind of sums that the candidate offers, fixed64 before the others; false if it offers
-// none for this call.
-bool judge_offered(trial& t, const histogram_problem& p, histogram_call call) {
+// The first kind of sums that the candidate offers for this call, fixed64 before the others; none: it offers no such
+// call.
+std::optional<histogram_accum> offered_accum(const trial& t, histogram_call call = {}) {
   for (const histogram_accum accum : k_accums) {
     call.accum = accum;
-    if (!is_offered(t, call)) continue;
-    if (p.gh || accum == histogram_accum::fixed64)
-      ask_judged(t, p, call);
-    else
-      judge_bound(t, p, ask(t, p, call), accum);
-    return true;
+    if (is_offered(t, call)) return accum;
   }
-  return false;
+  return std::nullopt;
 }
+
+void judge_offered(trial& t, const histogram_problem& p, histogram_call call) {
+  const std::optional<histogram_accum> accum = offered_accum(t, call);
+  if (!accum) return;
+  call.accum = *accum;
+  judged_sums(t, p, call);
+}
+
+// The histograms of a case's problem before and after it changes, in fixed64 or, of a candidate without it, in the sums
+// that it offers. Only those of fixed64 have the same bits.
+class two_histograms {
+ public:
+  two_histograms(trial& t, const histogram_problem& before)
+      : trial_(t),
+        call_{.accum = offered_accum(t).value_or(histogram_accum::fixed64)},
+        first_(judged_sums(t, before, call_)) {}
+
+  bool has_same_bits() const { return call_.accum == histogram_accum::fixed64; }
+  const host_tensor& first() const { return first_; }
+  host_tensor judged(const histogram_problem& p) const { return judged_sums(trial_, p, call_); }
+  // Judged only if it need not have the same bits.
+  host_tensor second(const histogram_problem& p) const { return has_same_bits() ? ask(trial_, p) : judged(p); }
+  void require_same_of(const histogram_problem& p, const std::string& change) const {
+    const host_tensor hist = second(p);
+    if (has_same_bits()) require_same(trial_, first_, hist, change);
+  }
+
+ private:
+  trial& trial_;
+  histogram_call call_;
+  host_tensor first_;
+};
 
 void check_sparse(trial& t) { ask_judged(t, histogram_problem(t), {.sparse = true}); }
 
@@ -286,29 +318,29 @@ void check_encoding(trial& t) {
 
 void check_row_order(trial& t) {
   histogram_problem p(t);
-  const host_tensor first = ask_judged(t, p);
+  const two_histograms both(t, p);
   std::vector<int64_t> rows = p.leaf();
   std::reverse(rows.begin(), rows.end());
   std::rotate(rows.begin(), rows.begin() + static_cast<int64_t>(rows.size() / 3), rows.end());
   p.set_leaf(rows);
-  require_same(t, first, ask(t, p), "the rows in another order");
+  both.require_same_of(p, "the rows in another order");
 }
 
 void check_column_order(trial& t) {
   histogram_problem p(t);
-  const host_tensor first = ask_judged(t, p);
+  const two_histograms both(t, p);
   host_tensor turned = p.bins;
   for (int64_t r = 0; r < p.num_rows(); ++r)
     for (int64_t c = 0; c < p.num_cols(); ++c) turned.set_bits(r, p.num_cols() - 1 - c, p.bins.bits(r, c));
   p.bins = turned;
   std::reverse(p.columns.list.begin(), p.columns.list.end());
-  require_same(t, first, ask(t, p), "the columns in another order");
+  both.require_same_of(p, "the columns in another order");
 }
 
 void check_outside_rows(trial& t) {
   histogram_problem p(t);
   const std::vector<int64_t> leaf = p.leaf();
-  const host_tensor first = ask_judged(t, p);
+  const two_histograms both(t, p);
   for (int64_t r = 0; r < p.num_rows(); ++r) {
     if (std::find(leaf.begin(), leaf.end(), r) != leaf.end()) continue;
     for (int64_t c = 0; c < p.num_cols(); ++c)
@@ -321,18 +353,20 @@ void check_outside_rows(trial& t) {
       if (reference::fixed_exponent(x->row(0), 1) != e) x->set_bits(0, r, before);
     }
   }
-  require_same(t, first, ask(t, p), "rows outside the leaf changed");
-  judge_float_sums(t, p);
+  both.require_same_of(p, "rows outside the leaf changed");
+  if (both.has_same_bits()) judge_float_sums(t, p);
 }
 
 void check_duplicates(trial& t) {
   histogram_problem p(t);
-  const host_tensor once = ask_judged(t, p);
+  const two_histograms both(t, p);
+  const host_tensor& once = both.first();
   std::vector<int64_t> rows = p.leaf();
   const size_t count = rows.size();
   for (size_t i = 0; i < count; ++i) rows.push_back(rows[i]);
   p.set_leaf(rows);
-  const host_tensor twice = ask(t, p);
+  const host_tensor twice = both.second(p);
+  if (!both.has_same_bits()) return;
   for (int64_t slot = 0; slot < once.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)
       t.require(2 * once.value(slot, part) == twice.value(slot, part) || std::isnan(once.value(slot, part)),
@@ -394,7 +428,7 @@ void check_scale(trial& t) {
 void check_counts(trial& t) {
   histogram_problem p(t);
   for (int64_t r = 0; r < p.num_rows(); ++r) p.h->set_bits(0, r, encode(dtype::f32, 1));
-  const host_tensor hist = ask_judged(t, p);
+  const host_tensor hist = two_histograms(t, p).first();
   std::vector<double> counts(static_cast<size_t>(p.columns.total_bins));
   for (const reference::histogram_update& u : p.updates()) ++counts[static_cast<size_t>(u.slot)];
   for (int64_t slot = 0; slot < hist.spec.rows(); ++slot)
@@ -444,9 +478,11 @@ bool scale_values(host_tensor& x, double factor) {
 
 void check_factor(trial& t, double factor) {
   histogram_problem p(t);
-  const host_tensor before = ask_judged(t, p);
+  const two_histograms both(t, p);
+  const host_tensor& before = both.first();
   if (!scale_values(*p.g, factor) || !scale_values(*p.h, factor)) return t.skip("a value leaves the range of f32");
-  const host_tensor after = ask_judged(t, p);
+  const host_tensor after = both.judged(p);
+  if (!both.has_same_bits()) return;
   for (int64_t slot = 0; slot < before.spec.rows(); ++slot)
     for (int part = 0; part < 2; ++part)
       t.require(before.value(slot, part) * factor == after.value(slot, part) || std::isnan(before.value(slot, part)),

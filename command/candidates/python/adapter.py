@@ -347,7 +347,7 @@ def fits(function):
         optional = [t["name"] for t in form["tensors"] if t["is_optional"]]
         positional, _, left_out = arguments(function, tensors, optional, {s["name"]: 0 for s in form["scalars"]})
         if positional is None:
-            others += [n for n in tensors if n not in optional and not has_parameter(function, n)]
+            others += [n for n in tensors if n not in optional and not has_own_parameter(function, n)]
             continue
         taken.update(tensors)
         left = [n for n in left_out if n not in reached_by_others()] if left is None else left
