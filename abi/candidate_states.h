@@ -13,6 +13,7 @@ extern "C" {
  *   gates <= 100                    gru: a gate errs by at most 100 * 2^-24, where the contract has less
  *   log of sum                      log_softmax, logsumexp: the logarithm is that of the whole sum of exponentials
  *   exp overflows                   sigmoid, matmul: the logistic function is 1 / (1 + exp(-z)) of every z
+ *   unstable                        argsort: equal keys may come in any order
  *   plan                            sums, bits and workspaces are those of warpcheck's own kernels
  *   batch-invariant                 a row has the same bits whatever the number of rows and wherever it stands
  * A statement that reaches no verdict on the operator is refused (statement_rules of the operator's description,

@@ -200,6 +200,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
                           {"sum_depth", t.offered.sum_depth.value_or(-1)},
                           {"takes_log_of_sum", t.offered.takes_log_of_sum},
                           {"lets_exp_overflow", t.offered.lets_exp_overflow},
+                          {"is_unstable", t.offered.is_unstable},
                           {"gates", t.offered.gates.value_or(-1)},
                           {"variants", variants},
                           {"boundaries", t.boundaries}});
@@ -219,6 +220,7 @@ std::vector<engine::target> ask_targets(const std::string& candidate, const std:
     t.offered.has_our_plan = j.at("has_our_plan");
     t.offered.takes_log_of_sum = j.at("takes_log_of_sum");
     t.offered.lets_exp_overflow = j.at("lets_exp_overflow");
+    t.offered.is_unstable = j.at("is_unstable");
     t.offered.is_batch_invariant = j.at("is_batch_invariant");
     if (const int64_t depth = j.at("sum_depth"); depth >= 0) t.offered.sum_depth = depth;
     if (const int64_t gates = j.at("gates"); gates >= 0) t.offered.gates = gates;

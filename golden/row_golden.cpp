@@ -101,6 +101,7 @@ std::vector<std::string> row_disagreements(const golden_file& f, const row_model
 operator_golden row_golden(const std::string& op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),
                            const row_models& models, std::vector<std::string> optional_outputs) {
   const auto check = [models](engine::trial& t) {
+    if (t.stated().is_unstable) t.need("a stable sort");
     const engine::run_result result = t.run();
     const host_tensor& x = t.input("x");
     for (int64_t r = 0; r < x.spec.rows(); ++r) {

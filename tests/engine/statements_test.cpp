@@ -24,6 +24,7 @@ const std::map<std::string, names> k_of = {{"sums chain", k_sums},
                                            {"gates <= 100", {"gru"}},
                                            {"log of sum", {"log_softmax", "logsumexp"}},
                                            {"exp overflows", {"sigmoid", "matmul"}},
+                                           {"unstable", {"argsort"}},
                                            {"plan", k_all}};
 
 // What the command says to the statement; "" if it takes it.

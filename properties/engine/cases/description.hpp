@@ -28,6 +28,7 @@ struct extent_info {
   std::string name;
   // Computes an extent that follows from others and from knobs; null if a call can choose it.
   std::function<int64_t(const sizes&, const trial_case&)> derived = nullptr;
+  bool is_single = false;  // an entry without a parameter of its name (docs/bring_your_own) offers the size 1 alone
 };
 
 // One way to call the operator. A case is of the form whose tensors it has.
@@ -117,6 +118,7 @@ struct statement_rules {
   bool sums = true;         // bounds follow the depth of sums
   bool gates = false;       // bounds follow the error of gate functions, not the depth of sums
   bool log_of_sum = false;  // results are logarithms of sums
+  bool ties = false;        // results are orders of keys, of which some may be equal
   bool plan = true;
   bool batch_invariant = true;
   // True if the case's result is a logistic function's; null: that of no case is.

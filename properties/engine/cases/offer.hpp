@@ -16,8 +16,9 @@ namespace warpcheck::engine {
 
 // Start of the message of a skipped case that needs a trait which the candidate lacks.
 inline constexpr std::string_view k_needs = "needs ";
-// Statements of a candidate about its logarithm and its exponential (abi/candidate_states.h).
-inline constexpr std::string_view k_log_of_sum = "log of sum", k_exp_overflows = "exp overflows";
+// Statements of a candidate about its logarithm, its exponential and its sort (abi/candidate_states.h).
+inline constexpr std::string_view k_log_of_sum = "log of sum", k_exp_overflows = "exp overflows",
+                                  k_unstable = "unstable";
 
 // Between a scalar and its value, and between the names of extents.
 inline constexpr std::string_view k_differs = "!=";
@@ -75,6 +76,7 @@ struct offer {
   std::optional<int64_t> gates;      // the error of gru's gate functions in units of 2^-24, where it states one
   bool takes_log_of_sum = false;     // of log_softmax and logsumexp: the logarithm is that of the whole sum
   bool lets_exp_overflow = false;    // of sigmoid and matmul: the logistic function is 1 / (1 + exp(-z)) of every z
+  bool is_unstable = false;          // of argsort: equal keys may come in any order
   bool has_our_plan = false;         // sums, bits and workspaces are those of our own kernels
   bool is_batch_invariant = false;   // the bits of a row do not depend on the other rows' number, nor on its place
 

@@ -183,7 +183,7 @@ std::string allowed_text(const statement_rules& allowed) {
   };
   add(allowed.sums, "sums chain"), add(allowed.sums, "sums <= N"), add(allowed.gates, "gates <= N");
   add(allowed.log_of_sum, k_log_of_sum), add(allowed.logistic != nullptr, k_exp_overflows);
-  add(allowed.plan, "plan"), add(allowed.batch_invariant, "batch-invariant");
+  add(allowed.ties, k_unstable), add(allowed.plan, "plan"), add(allowed.batch_invariant, "batch-invariant");
   const size_t last = all.rfind(", ");
   return last == std::string::npos ? all : all.replace(last, 2, " and ");
 }
@@ -204,6 +204,8 @@ offer parse_statements(std::string_view op, std::string_view text) {
       o.takes_log_of_sum = true;
     else if (allowed.logistic && part == k_exp_overflows)
       o.lets_exp_overflow = true;
+    else if (allowed.ties && part == k_unstable)
+      o.is_unstable = true;
     else if (allowed.sums && part == "sums chain")
       o.sum_depth = reference::k_longest_stated_chain;
     else if (allowed.sums && part.starts_with("sums <=") && is_number(trimmed(part.substr(7)), number))

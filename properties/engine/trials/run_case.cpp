@@ -86,6 +86,12 @@ std::string helpful_statement(const trial_case& c, const offer& stated, double e
         "; it passes for 1 / (1 + exp(-z)), whose exponential overflows below z = -88.72, where the result is below "
         "2^-128: state '{}' to be judged so (docs/bring_your_own)",
         k_exp_overflows);
+  more.is_unstable = true;
+  if (allowed.ties && !stated.is_unstable && passes_for(c, more))
+    return fmt::format(
+        "; the keys are in order, but equal ones are not in that of their columns, which the contract demands: state "
+        "'{}' if the sort need not be stable (docs/bring_your_own)",
+        k_unstable);
   return "";
 }
 
