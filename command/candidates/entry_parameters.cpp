@@ -90,7 +90,7 @@ std::vector<std::string> missing(const engine::description& d, const form_rule& 
     if (t.is_optional) continue;
     need(t.name);
     for (const std::string& extent : extents_of(d, t))
-      if (!d.find(extent)->derived) need(extent_name(tensors, extent));
+      if (!d.find(extent)->derived && !d.find(extent)->is_single) need(extent_name(tensors, extent));
   }
   return names;
 }
@@ -165,8 +165,7 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
 }
 
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters) {
-  std::vector<std::string> missing;
-  std::string others;
+  std::vector<std::string> missing, others;
   const auto has = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(), [&](const entry_name& p) { return p.name == name; });
   };
@@ -174,14 +173,13 @@ std::string lacked_text(const engine::description& d, const std::vector<entry_na
     const bool is_tensor = n.meaning == entry_meaning::input || n.meaning == entry_meaning::output;
     const bool is_scalar = n.meaning == entry_meaning::integer || n.meaning == entry_meaning::number;
     if ((is_tensor || is_scalar) && n.name != "work" && !has(n.name)) missing.push_back(n.of);
-    if (n.meaning == entry_meaning::distance && has(n.of) && !has(n.name))
-      others += fmt::format("{}ld{}>cols", others.empty() ? "" : ", ", n.of);
+    if (n.meaning == entry_meaning::distance && has(n.of) && !has(n.name)) others.push_back(n.name + ">cols");
+    if (n.meaning == entry_meaning::extent && d.find(n.of)->is_single && !has(n.name)) others.push_back(n.of + ">1");
   }
-  const std::string lacked = lacked_text(d.op, missing);
   // The backward call needs the data that the forward call left.
-  if (d.split && has("reserve"))
-    others += fmt::format("{}{}={}", others.empty() ? "" : ", ", d.split->scalar, d.split->backward);
-  return lacked + (lacked.empty() || others.empty() ? "" : ", ") + others;
+  if (d.split && has("reserve")) others.push_back(fmt::format("{}={}", d.split->scalar, d.split->backward));
+  if (const std::string lacked = lacked_text(d.op, missing); !lacked.empty()) others.insert(others.begin(), lacked);
+  return fmt::format("{}", fmt::join(others, ", "));
 }
 
 namespace {

@@ -32,12 +32,13 @@ std::string declaration_of(const entry_name& n);
 
 // Returns the traits that a function without these optional tensors and scalars lacks: "bias, alpha!=1".
 std::string lacked_text(const std::string& op, const std::vector<std::string>& names);
-// The same for an entry with these parameters. It also lacks gaps between rows if it has no distance, and with a
-// reserve it lacks a backward pass alone.
+// The same for an entry with these parameters. It also lacks gaps between rows if it has no distance, more than one of
+// an extent that it need not have, and with a reserve a backward pass alone.
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters);
 
 // Returns the meaning of each parameter. Throws usage_error if one has no name or an unknown name, if there is no
-// stream, or if no form of the operator fits: all mandatory tensors of a form and their extents need parameters.
+// stream, or if no form of the operator fits: all mandatory tensors of a form need parameters, and so do their extents
+// unless one of an extent is enough (extent_info::is_single).
 // `arguments`: the meanings of the parameters, "in=x,out=y" or all in order; "": by their names.
 std::vector<entry_name> entry_parameters(const engine::description& d, const imported_function& entry,
                                          const std::string& arguments = "");

@@ -120,6 +120,7 @@ class row_properties : public engine::property_list {
   explicit row_properties(row_operator op)
       : property_list(op.described.op, engine::types_of(op.described.forms.front().tensors.front())),
         op_(std::move(op)) {
+    for (engine::extent_info& e : op_.described.extents) e.is_single = e.name == "rows";
     engine::describe_operator(op_.described);
   }
   engine::property& add(std::string name, std::string sentence, row_generator generate, row_check check);

@@ -244,6 +244,9 @@ void atomic_total(const float* x, float* y, int rows, int cols, cudaStream_t str
 void atomic_total_of_default_stream(const float* x, float* y, int rows, int cols) {
   atomic_total(x, y, rows, cols, nullptr);
 }
+// One vector; `all_but_one` leaves the last element of a long one out.
+void vector_total(const float* x, float* y, int n) { sums<<<1, 32>>>(x, n, y, 1, n); }
+void all_but_one(const float* x, float* y, int n) { sums<<<1, 32>>>(x, n, y, 1, n > 32 ? n - 1 : n); }
 __global__ void talk(const float* x, float* y, int rows, int cols) {
   if (threadIdx.x == 0) printf("kernel of %d rows\n", rows);
   if (threadIdx.x < rows) y[threadIdx.x] = 0;
@@ -255,7 +258,7 @@ void talks(const float* x, float* y, int rows, int cols) {
 
 extern "C" void unknown(const float* in, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
 extern "C" void unnamed(const float* x, float*, int64_t rows, int64_t cols, cudaStream_t stream) {}
-extern "C" void without_rows(const float* x, float* y, int64_t cols, cudaStream_t stream) {}
+extern "C" void without_cols(const float* x, float* y, int64_t rows, cudaStream_t stream) {}
 extern "C" void nothing(void) {}
 extern "C" void constant_output(const float* x, const float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
 extern "C" void other_elements(const int* x, float* y, int64_t rows, int64_t cols, cudaStream_t stream) {}
@@ -302,6 +305,13 @@ TEST_F(Entries, OfferWhatTheirParametersExpress) {
           folder_.path("entries.cu") + ":only_sums device=emulated'");
   EXPECT_TRUE(long_rows.has("and the entry's holds -32768 to 32767")) << long_rows.output;
   EXPECT_TRUE(ended(judge("takes_rows_for_dense", sums), 0, {"ldx>cols"}, {"skipped"}));
+}
+
+TEST_F(Entries, WithoutAParameterForRowsGetOneRow) {
+  const std::string named = "--args n=cols --property within-error-bound --property row-isolation";
+  EXPECT_TRUE(
+      ended(judge("vector_total", named), 0, {"rows>1", "not asked: reduce/row-isolation: needs rows>1"}, {"skipped"}));
+  EXPECT_TRUE(ended(judge("all_but_one", named), 1, {"reduce/within-error-bound: violation: "}));
 }
 
 // The distance between rows is an int: only rows further apart are not offered.
@@ -422,8 +432,8 @@ TEST_F(Entries, OfOtherNamesOrTypesAreRefusedInASentence) {
   const std::pair<const char*, std::string> mistakes[] = {
       {"unknown", "entry: parameter 1 of 'unknown' is 'in'" + names},
       {"unnamed", "entry: parameter 2 of 'unnamed' has no name" + names},
-      {"without_rows", "entry: 'without_rows' has no parameter rows" + names},
-      {"nothing", "entry: 'nothing' has no parameter x, rows, cols, y" + names},
+      {"without_cols", "entry: 'without_cols' has no parameter cols" + names},
+      {"nothing", "entry: 'nothing' has no parameter x, cols, y" + names},
       {"constant_output", "parameter 2 of 'constant_output', y, must be a pointer to float or double, not const"},
       {"other_elements", "parameter 1 of 'other_elements', x, must be a pointer to float or double"},
       {"rows_in_float", "parameter 3 of 'rows_in_float', rows, must be an integer"},

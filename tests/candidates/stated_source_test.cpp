@@ -1,4 +1,5 @@
-// What a source states, or shows when it is asked: alignment, logarithms of whole sums, exponentials that overflow.
+// What a source states, or shows when it is asked: alignment, logarithms of whole sums, exponentials that overflow,
+// sorts that are not stable, sums in f64.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -128,6 +129,145 @@ TEST(Textbook, KernelsPassByTheirStatement) {
     EXPECT_TRUE(ended(verify_textbook("_stated", ""), 0, {}, {"skipped"}));
     EXPECT_EQ(verify_textbook("_cut", "--property within-error-bound").status, 1) << op;
   }
+}
+
+// An element's place is the number of those before it. `turned`: equal keys come in the order of falling columns.
+// `lost`: a column in whose place the one before it comes again.
+constexpr const char* k_sorts = R"(
+#include <cuda_runtime.h>
+#include <cstdint>
+
+__device__ bool before(float a, float b, int order) { return a == a && (b != b || (order ? a > b : a < b)); }
+__global__ void places(const float* x, int32_t* index, int rows, int cols, int order, int turned, int lost) {
+  for (int e = threadIdx.x; e < rows * cols; e += blockDim.x) {
+    const float* row = x + e / cols * cols;
+    const int own = e % cols;
+    int place = 0;
+    for (int j = 0; j < cols; ++j)
+      place += before(row[j], row[own], order) || (!before(row[own], row[j], order) && (turned ? j > own : j < own));
+    index[e / cols * cols + place] = own == lost ? own - 1 : own;
+  }
+}
+#define SORT(name, turned, lost)                                                                          \
+  extern "C" void name(const float* x, int32_t* index, int rows, int cols, int order, cudaStream_t stream) { \
+    places<<<1, 64, 0, stream>>>(x, index, rows, cols, order, turned, lost);                              \
+  }
+SORT(stable, 0, -1)
+SORT(turned, 1, -1)
+// warpcheck turned_stated: unstable
+SORT(turned_stated, 1, -1)
+// warpcheck twice: unstable
+SORT(twice, 1, 5)
+)";
+
+TEST(Sort, NeedNotBeStableIfItIsStated) {
+  warpcheck::self::scratch_folder folder;
+  folder.write("sorts.cu", k_sorts);
+  const auto verify_sort = [&](const std::string& entry, const std::string& more = "") {
+    return verify("argsort", folder.path("sorts.cu"), entry, "--cases 6 --max-rows 64 --max-cols 200 " + more);
+  };
+  EXPECT_TRUE(ended(verify_sort("stable"), 0, {}, {"skipped"}));
+  EXPECT_TRUE(ended(verify_sort("turned", "--property few-values"), 1,
+                    {"the keys are in order, but equal ones are not in that of their columns", "state 'unstable'"}));
+  EXPECT_TRUE(ended(verify_sort("turned_stated"), 0,
+                    {"argsort      stable-ties ", "not asked: argsort/golden: needs a stable sort"}, {"skipped"}));
+  EXPECT_TRUE(
+      ended(verify_sort("twice", "--property few-values"), 1, {"argsort/few-values: violation: "}, {"'unstable'"}));
+}
+
+// Sums of a histogram in f64, of rows that a list names. TWICE: a row that is listed twice counts once.
+constexpr const char* k_histogram = R"(
+#include <cuda_runtime.h>
+#include <cstdint>
+
+__global__ void sum_slots(const uint8_t* bins, const int64_t* cols, const float* g, const float* h, const int32_t* rows,
+                          double* hist, int64_t num_cols, int64_t listed, int64_t total_bins) {
+  for (int64_t slot = threadIdx.x; slot < total_bins; slot += blockDim.x) {
+    double sum_g = 0, sum_h = 0;
+    for (int64_t c = 0; c < num_cols; ++c) {
+      const int64_t skipped = cols[2 * c + 1] >> 32, bin = slot - cols[2 * c] + skipped;
+      if (slot < cols[2 * c] || bin >= static_cast<int32_t>(cols[2 * c + 1])) continue;
+      for (int64_t k = 0; k < listed; ++k) {
+        const int64_t row = rows ? rows[k] : k;
+        bool counts = bins[row * num_cols + c] == bin;
+        for (int64_t l = 0; TWICE && rows && l < k; ++l) counts = counts && rows[l] != row;
+        if (counts) sum_g += g[row], sum_h += h[row];
+      }
+    }
+    hist[2 * slot] = sum_g, hist[2 * slot + 1] = sum_h;
+  }
+}
+extern "C" cudaError_t sums(const uint8_t* bins, const int64_t* cols, const float* g, const float* h,
+                            const int32_t* rows, double* hist, int64_t num_cols, int64_t listed, int64_t total_bins,
+                            int64_t num_rows, int accum, cudaStream_t stream) {
+  if (accum != 2) return cudaErrorNotSupported;
+  sum_slots<<<1, 64, 0, stream>>>(bins, cols, g, h, rows, hist, num_cols, BY_HAND, total_bins);
+  return cudaSuccess;
+}
+)";
+
+TEST(Histogram, OfSumsInF64IsJudgedByWhatItOffers) {
+  warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("histogram.cu", k_histogram);
+  // With or without a list, and with an empty one, `listed` rows count; a list without rows is no missing list.
+  for (const std::string listed : {"listed", "(rows ? listed : num_rows)"}) {
+    const result right = verify("histogram", source, "sums", "--cases 12 -D TWICE=0 -D 'BY_HAND=" + listed + "'");
+    EXPECT_TRUE(ended(right, 0, {}, {"skipped"}));
+    for (const char* name : {"exact-model", "row-order", "column-order", "outside-rows", "duplicate-rows",
+                             "constant-hessian-counts", "empty-leaf", "sign-flip", "power-of-two-scale"})
+      EXPECT_TRUE(right.has(std::string("histogram    ") + name)) << name << "\n" << right.output;
+  }
+  EXPECT_TRUE(
+      ended(verify("histogram", source, "sums", "--cases 12 -D TWICE=1 -D BY_HAND=listed --property duplicate-rows"), 1,
+            {"histogram/duplicate-rows: violation: "}));
+}
+
+// What is no parameter has one value: one direction, and no outputs of a backward pass.
+constexpr const char* k_plain_gru = R"(
+int plain(const float* x, const float* w_ih, const float* w_hh, const float* b_ih, const float* b_hh, const float* h0,
+          float* y, int64_t time, int64_t batch, int64_t input, int64_t hidden, cudaStream_t stream) {
+  return my_gru(x, w_ih, w_hh, b_ih, b_hh, STATE, nullptr, y, nullptr, time, batch, input, hidden, 1, 0, stream);
+}
+)";
+
+TEST(Gru, OfOnePassAndOneDirectionNeedNotNameThem) {
+  warpcheck::self::scratch_folder folder;
+  const std::string source =
+      folder.write("gru.cu", "#include \"" + environment("WARPCHECK_TEST_DOCS") + "/gru.cu" + "\"\n" + k_plain_gru);
+  const std::string properties =
+      "--cases 8 --property forward-matches-the-reference --property "
+      "zero-parameters-halve-the-state --property both-directions-equal-each-alone ";
+  const result right = verify("gru", source, "plain", properties + "-D STATE=h0");
+  EXPECT_TRUE(ended(right, 0, {"directions>1", "pass!=both", "gru          zero-parameters-halve-the-state "},
+                    {"skipped", "not tried"}));
+  EXPECT_TRUE(ended(verify("gru", source, "plain", properties + "-D STATE=nullptr"), 1,
+                    {"gru/zero-parameters-halve-the-state: violation: "}));
+}
+
+// The host works a millisecond for each row.
+constexpr const char* k_slow_rows = R"(
+#include <cuda_runtime.h>
+#include <chrono>
+
+__global__ void copy(const float* x, float* y, int cols) {
+  if (threadIdx.x == 0) *y = cols > 0 ? *x : 0;
+}
+void first_elements(const float* x, float* y, int rows, int cols) {
+  for (int r = 0; r < rows; ++r) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < end) {}
+    copy<<<1, 32>>>(x + r * (long long)cols, y + r, cols);
+  }
+}
+// warpcheck first_elements: lacks cols>1
+)";
+
+TEST(Rows, ThatAreSlowAreFewer) {
+  warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("slow.cu", k_slow_rows);
+  EXPECT_TRUE(
+      ended(verify("reduce", source, "first_elements", "--cases 20 --max-rows 20 --property within-error-bound"), 0,
+            {"does not offer ", "; gets at most "}, {"skipped"}));
 }
 
 }  // namespace
