@@ -46,15 +46,17 @@ function(simt_flavour_options target flavour)
   endif()
 endfunction()
 
-# The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. objcopy makes
-# __tsan_memcpy of copies that the compiler makes through memcpy (clang copies float4 so), and has the certificate count
-# allocations. A guard of a static variable would be one more call of the instrumentation, and the emulated device has
-# one thread. Without elision, g++ instruments also the copy of a struct that is an argument or a result. (OPTIONS
-# -felide-constructors is for a class whose copies would share what its destructor frees.)
+# The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. objcopy gives calls
+# of memcpy and its like to the detector, and has the certificate count allocations. clang copies structs by memcpy, too,
+# so there a copy may contain padding. A guard of a static variable would be one more call of the instrumentation, and
+# the emulated device has one thread. Without elision, g++ instruments also the copy of a struct that is an argument or a
+# result. (OPTIONS -felide-constructors is for a class whose copies would share what its destructor frees.)
 function(simt_race_options target)
   target_compile_options(${target} PRIVATE
     -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)
+  set(memcpy simt_kernel_memcpy)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    set(memcpy __tsan_memcpy)
     target_compile_options(${target} PRIVATE
       "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" "SHELL:-mllvm -tsan-distinguish-volatile=1")
   else()
@@ -63,7 +65,7 @@ function(simt_race_options target)
       "SHELL:--param tsan-distinguish-volatile=1")
   endif()
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
-    COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=__tsan_memcpy --redefine-sym memset=__tsan_memset
+    COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=${memcpy} --redefine-sym memset=__tsan_memset
             --redefine-sym memmove=__tsan_memmove --redefine-sym malloc=simt_kernel_malloc
             --redefine-sym _Znwm=simt_kernel_new --redefine-sym _Znam=simt_kernel_new_array $<TARGET_FILE:${target}>)
 endfunction()

@@ -312,8 +312,9 @@ std::string toolchain::compile(const compilation& c) const {
     if (!is_c_source(source)) rename.insert(rename.end(), {"--redefine-sym", "clock=simt_kernel_clock"});
     if (c.flavour == "race") {
       for (const char* symbols :
-           {"memcpy=__tsan_memcpy", "memset=__tsan_memset", "memmove=__tsan_memmove", "_Znwm=simt_kernel_new",
-            "_Znam=simt_kernel_new_array", "_ZNSt6chrono3_V212steady_clock3nowEv=simt_host_steady_now",
+           {is_clang_ ? "memcpy=__tsan_memcpy" : "memcpy=simt_kernel_memcpy", "memset=__tsan_memset",
+            "memmove=__tsan_memmove", "_Znwm=simt_kernel_new", "_Znam=simt_kernel_new_array",
+            "_ZNSt6chrono3_V212steady_clock3nowEv=simt_host_steady_now",
             "_ZNSt6chrono3_V212system_clock3nowEv=simt_host_system_now"})
         rename.insert(rename.end(), {"--redefine-sym", symbols});
       for (const char* name : {"malloc", "frexp", "frexpf", "modf", "modff", "remquo", "remquof"})

@@ -553,8 +553,18 @@ void __tsan_read_range(void* p, size_t n) {
 void __tsan_write_range(void* p, size_t n) {
   if (n != 0) simt::hook<simt::access_kind::write>(p, n, SIMT_PC);
 }
+// What objcopy makes of memcpy.
+void* simt_kernel_memcpy(void* to, const void* from, size_t n) {
+  if (n != 0) {
+    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
+    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
+  }
+  return std::memcpy(to, from, n);
+}
+// The same with clang, which also copies structs by memcpy.
 void* __tsan_memcpy(void* to, const void* from, size_t n) {
   if (n != 0) {
+    simt::accept_padding(from, n);
     simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
     simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
   }

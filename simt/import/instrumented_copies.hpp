@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 extern "C" {
-void* __tsan_memcpy(void* to, const void* from, size_t bytes);
+void* simt_kernel_memcpy(void* to, const void* from, size_t bytes);
 void* __tsan_memmove(void* to, const void* from, size_t bytes);
 void* __tsan_memset(void* to, int byte, size_t bytes);
 }
@@ -18,7 +18,7 @@ __attribute__((always_inline)) constexpr bool is_one_access(size_t bytes) {
   return __builtin_constant_p(bytes) && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
 }
 __attribute__((always_inline)) constexpr void* copy_bytes(void* to, const void* from, size_t bytes) {
-  return is_one_access(bytes) ? __builtin_memcpy(to, from, bytes) : __tsan_memcpy(to, from, bytes);
+  return is_one_access(bytes) ? __builtin_memcpy(to, from, bytes) : simt_kernel_memcpy(to, from, bytes);
 }
 __attribute__((always_inline)) constexpr void* move_bytes(void* to, const void* from, size_t bytes) {
   return is_one_access(bytes) ? __builtin_memmove(to, from, bytes) : __tsan_memmove(to, from, bytes);
