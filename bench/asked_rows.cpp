@@ -49,7 +49,7 @@ bench_row parse_row(const description& d, const std::string& text) {
       if (!type) refuse_row(fmt::format("names the type '{}'", value));
       const tensor_rule& first = d.forms[row.form].tensors.front();
       const std::vector<dtype> types = types_of(first);
-      if (!types.empty() && std::find(types.begin(), types.end(), *type) == types.end())
+      if (!types.empty() && std::ranges::find(types, *type) == types.end())
         refuse_row(fmt::format("names the type {}, which {} cannot have", value, first.name));
       row.type = *type;
       continue;

@@ -32,7 +32,7 @@ void print_table(const std::vector<measurement>& results) {
   std::vector<std::string> own;  // columns that some rows have
   for (const measurement& m : results)
     for (const auto& [name, us] : m.own)
-      if (std::find(own.begin(), own.end(), name) == own.end()) own.push_back(name);
+      if (std::ranges::find(own, name) == own.end()) own.push_back(name);
   fmt::print("{:<48} {:<18} {:>9} {:>8} {:>9} {:>9} {:>7}  {:<20}", "row", "variant", "us", "GB/s", "limit us",
              "fraction", "target", "limit by");
   for (const std::string& name : own) fmt::print(" {:>12}", name + " us");
@@ -47,7 +47,7 @@ void print_table(const std::vector<measurement>& results) {
     fmt::print("{:<48} {:<18} {:>9.2f} {:>8.1f} {:>9} {:>9} {:>7}  {:<20}", m.name, m.variant, m.us, m.gbps,
                of_limit(m.limit_us, 2), of_limit(m.fraction(), 3), target, m.limit_by);
     for (const std::string& name : own) {
-      const auto found = std::find_if(m.own.begin(), m.own.end(), [&](const auto& each) { return each.first == name; });
+      const auto found = std::ranges::find_if(m.own, [&](const auto& each) { return each.first == name; });
       fmt::print(" {:>12}", found == m.own.end() ? "-" : fmt::format("{:.2f}", found->second));
     }
     if (m.peer.empty())

@@ -482,7 +482,7 @@ extern "C" __attribute__((visibility("default"))) int warpcheck_operator_bench(c
   for (std::string& text : texts) arguments.push_back(text.data());
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
-  const bool only_lists = std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
+  const bool only_lists = std::ranges::any_of(texts, [](const std::string& text) {
     return text == "--benchmark_list_tests" || text == "--benchmark_list_tests=true";
   });
   benchmark::Initialize(&count, arguments.data());

@@ -67,7 +67,7 @@ void recorded_turn::begin() {
 std::vector<double> recorded_turn::finish(double* host_us) {
   is_recording_ = false;
   const auto is_mark = [](const warpcheck_step& s) { return s.call == nullptr && s.to == nullptr; };
-  std::vector<double> us(static_cast<size_t>(std::count_if(steps_.begin(), steps_.end(), is_mark)));
+  std::vector<double> us(static_cast<size_t>(std::ranges::count_if(steps_, is_mark)));
   warpcheck_turn turn = {sizeof turn, steps_.data(), static_cast<int32_t>(steps_.size()), head_start(), us.data(), 0, 0,
                          ""};
   if (make_(&turn) != WARPCHECK_OK) throw std::runtime_error(turn.message);

@@ -521,9 +521,8 @@ bool timed_call::is_poisoned(int slot, uint64_t seed) const {
 std::vector<peeked> timed_call::parts_of_results(uint64_t seed) const {
   constexpr size_t k_part = 64;  // bytes
   std::vector<peeked> parts;
-  const auto result = std::find_if(case_.tensors.begin(), case_.tensors.end(), [](const tensor_spec& t) {
-    return !t.is_input && !t.is_workspace() && t.elements() > 0;
-  });
+  const auto result = std::ranges::find_if(
+      case_.tensors, [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
   if (result == case_.tensors.end()) return parts;
   const size_t all = bytes_of(*result), some = std::min(all, k_part);
   for (int slot = 0; slot < memory_.count; ++slot)

@@ -12,9 +12,8 @@ asked_properties count_asked(const run_request& r, const std::set<std::string>& 
   const auto& all = engine::all_properties();
   asked_properties a;
   a.asked = judged.size();
-  a.of = static_cast<size_t>(std::count_if(all.begin(), all.end(), [&](const engine::property& p) {
-    return std::find(r.operators.begin(), r.operators.end(), p.op) != r.operators.end();
-  }));
+  a.of = static_cast<size_t>(std::ranges::count_if(
+      all, [&](const engine::property& p) { return std::ranges::find(r.operators, p.op) != r.operators.end(); }));
   a.without = r.unwanted;
   return a;
 }

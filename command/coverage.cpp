@@ -15,8 +15,8 @@ namespace {
 
 // True if the dispatch may pick the variant at some size of every extent.
 bool may_be_picked(const target::variant& v) {
-  return std::all_of(v.ranges.begin(), v.ranges.end(),
-                     [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });
+  return std::ranges::all_of(
+      v.ranges, [](const warpcheck_range& r) { return r.dispatch_max < 0 || r.dispatch_min <= r.dispatch_max; });
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ int conclude(const run_request& r, const run_ending& e, const left_out_propertie
     fmt::print(
         "accepted: nondeterministic: the launches of a case may differ in their bits, and the first is judged\n");
   for (const auto& [name, why] : left_out)
-    if (std::find(e.unjudged.begin(), e.unjudged.end(), name) == e.unjudged.end())
+    if (std::ranges::find(e.unjudged, name) == e.unjudged.end())
       fmt::print("{}: {}: {}\n", left_out_word(why), name, why);
   if (!e.interrupted.empty()) {
     fmt::print("interrupted: {}\n", e.interrupted);

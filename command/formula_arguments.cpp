@@ -57,7 +57,7 @@ std::vector<fs::path> library_files() {
   std::error_code error;
   for (const fs::directory_entry& e : fs::directory_iterator(formula_folder(), error))
     if (e.path().extension() == k_suffix) files.push_back(e.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -193,10 +193,10 @@ void require_one_operator(const std::string& argument, size_t operators) {
 
 void use_formulas(verify_options& o, bool has_candidate) {
   o.operators = use_formulas(o.operators);
-  if (std::none_of(o.operators.begin(), o.operators.end(), is_formula_argument)) return;
+  if (std::ranges::none_of(o.operators, is_formula_argument)) return;
   if (has_candidate || o.candidate != "builtin") return;
   const auto is_formula = [](const std::string& op) { return is_formula_argument(op); };
-  if (!std::all_of(o.operators.begin(), o.operators.end(), is_formula))
+  if (!std::ranges::all_of(o.operators, is_formula))
     throw usage_error(
         "operators: a formula's interpreter runs on device cpu, and kernels of this build do not; verify "
         "formulas and other operators in commands of their own");

@@ -38,7 +38,7 @@ void record_inputs(const named_formula& f, golden::golden_file& file) {
   engine::trial_case& c = file.the_case;
   std::erase_if(c.knobs, [&](const auto& knob) {
     const std::vector<std::string> extents = f.op.free_extents();
-    return !f.op.find_scalar(knob.first) && std::find(extents.begin(), extents.end(), knob.first) == extents.end();
+    return !f.op.find_scalar(knob.first) && std::ranges::find(extents, knob.first) == extents.end();
   });
   for (engine::tensor_spec& s : c.tensors) {
     s.ld = s.cols();

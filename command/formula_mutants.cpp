@@ -60,8 +60,7 @@ std::vector<trial_case> cases_of_trial(const mutants_options& o, const std::stri
   std::vector<trial_case> all;
   for (const planned_job& p : plan_jobs(request_of(v), left_out))
     for (int64_t i = 0; i < p.j.count; ++i) all.push_back(p.j.make(i));
-  std::stable_sort(all.begin(), all.end(),
-                   [](const trial_case& a, const trial_case& b) { return a.elements() < b.elements(); });
+  std::ranges::stable_sort(all, [](const trial_case& a, const trial_case& b) { return a.elements() < b.elements(); });
   return all;
 }
 
@@ -167,7 +166,7 @@ std::vector<std::pair<std::string, formula::formula_mutant>> chosen_changes(cons
   std::vector<formula::formula_mutant> all = formula::mutants_of(f->op);
   for (size_t i = 0; i < all.size(); ++i) {
     const std::string id = fmt::format("{}-{}", f->op.name, i + 1);
-    const bool is_named = o.only.empty() || std::find(o.only.begin(), o.only.end(), id) != o.only.end();
+    const bool is_named = o.only.empty() || std::ranges::find(o.only, id) != o.only.end();
     if (is_named && i % static_cast<size_t>(std::max(1, o.one_in)) == 0) chosen.emplace_back(id, std::move(all[i]));
   }
   return chosen;

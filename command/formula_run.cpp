@@ -81,7 +81,7 @@ void read_values(const named_formula& f, const named_texts& given, formula::call
       throw usage_error(fmt::format("--set: {} is {}, must be {} in [{}, {}]", name, text,
                                     s->is_integer ? "whole and" : "a number", s->least, s->most));
     const std::vector<std::string> extents = f.op.free_extents();
-    if (!s && std::find(extents.begin(), extents.end(), name) == extents.end())
+    if (!s && std::ranges::find(extents, name) == extents.end())
       throw usage_error(fmt::format("--set: {} has no scalar or extent '{}'", f.op.name, name));
     if (!s && (*v < 0 || *v != std::trunc(*v) || *v > 0x1p40))
       throw usage_error(fmt::format("--set: extent {} is {}, must be a whole number", name, text));
@@ -112,7 +112,7 @@ void check_legal(const named_formula& f, const formula::call_data& call) {
     const double least = t.of ? 0 : t.range->first;
     const double most = t.of ? static_cast<double>(formula::whole_value(t.of, of)) - 1 : t.range->second;
     const std::vector<double>& x = call.inputs.at(t.name).values;
-    const auto wrong = std::find_if(x.begin(), x.end(), [&](double v) { return !(v >= least && v <= most); });
+    const auto wrong = std::ranges::find_if(x, [&](double v) { return !(v >= least && v <= most); });
     if (wrong != x.end())
       throw usage_error(fmt::format("--input: element {} of {} is {}, must be in [{}, {}]", wrong - x.begin(), t.name,
                                     *wrong, least, most));

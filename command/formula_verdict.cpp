@@ -31,7 +31,7 @@ void try_controls(const shared_formula& f, const std::vector<planned_job>& jobs,
   const auto is_over = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     return spent.count() > k_most_seconds ||
-           std::all_of(v.controls.begin(), v.controls.end(), [](const lower_precision& l) { return l.is_rejected; });
+           std::ranges::all_of(v.controls, [](const lower_precision& l) { return l.is_rejected; });
   };
   for (const std::string_view property : {"within-error-bound", "every-element-used"})
     for (const planned_job& j : jobs)
@@ -42,8 +42,7 @@ void try_controls(const shared_formula& f, const std::vector<planned_job>& jobs,
           // The trial of this case reports the reason.
         }
       }
-  const bool is_tried =
-      std::any_of(v.controls.begin(), v.controls.end(), [](const lower_precision& l) { return l.cases > 0; });
+  const bool is_tried = std::ranges::any_of(v.controls, [](const lower_precision& l) { return l.cases > 0; });
   if (v.untried.empty() && !is_tried) v.untried = "within-error-bound and every-element-used have no case in this run";
 }
 
@@ -74,7 +73,7 @@ std::vector<formula_verdict> formula_verdicts(const std::vector<planned_job>& jo
   for (size_t i = 0; i < jobs.size(); ++i) {
     const std::string& op = jobs[i].p->op;
     if (!formula_trial::formula_of(op)) continue;
-    auto found = std::find_if(list.begin(), list.end(), [&](const formula_verdict& v) { return v.op == op; });
+    auto found = std::ranges::find_if(list, [&](const formula_verdict& v) { return v.op == op; });
     if (found == list.end()) {
       list.emplace_back().op = op;
       found = std::prev(list.end());
@@ -108,8 +107,7 @@ void print(const formula_verdict& v) {
   }
   std::vector<std::string> texts;
   for (const lower_precision& l : v.controls) texts.push_back(control_text(l));
-  const bool all_rejected =
-      std::all_of(v.controls.begin(), v.controls.end(), [](const lower_precision& l) { return l.is_rejected; });
+  const bool all_rejected = std::ranges::all_of(v.controls, [](const lower_precision& l) { return l.is_rejected; });
   fmt::print("{}: control: one precision lower is {}: {}\n", v.op,
              all_rejected ? "rejected" : "not always rejected, so this trial cannot tell it from the contract's",
              fmt::join(texts, "; "));

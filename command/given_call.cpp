@@ -18,7 +18,7 @@ namespace {
 using namespace engine;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 bool is_given_tensor(const tensor_rule& t, bool is_input) { return t.is_input == is_input && t.name != "work"; }
@@ -129,7 +129,7 @@ trial_case smallest_case(const description& d, const given_names& names, target 
   trial_case c = make_case(d, t, of, all_tensors_of(d, form), names.form);
   for (tensor_spec& s : c.tensors)
     if (const std::vector<dtype> types = engine::types_of(*form.find(s.name));
-        !types.empty() && std::find(types.begin(), types.end(), s.type) == types.end())
+        !types.empty() && std::ranges::find(types, s.type) == types.end())
       s.type = types.front();
   c.property = judging_property(d).name;
   return c;

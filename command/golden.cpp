@@ -59,9 +59,8 @@ std::string profiled_device(const std::string& device, const std::string& note) 
 // folder comes without profiles, as in a bundle, or for a GPU of another architecture.
 bool owes_profile(const std::string& folder, const std::string& profiled) {
   const std::vector<std::string> ops = engine::operators_with_properties();
-  return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) {
-    return std::filesystem::exists(profile_path(folder, op, profiled));
-  });
+  return std::ranges::any_of(
+      ops, [&](const std::string& op) { return std::filesystem::exists(profile_path(folder, op, profiled)); });
 }
 
 // The accuracy ratchet: entries of the committed profiles that the candidate worsened.
@@ -132,7 +131,7 @@ int golden_check(const golden_options& asked) {
   waiting.reset();
   for (const golden::file_result& r : files) {
     const std::string op = r.path.substr(0, r.path.find('/'));
-    if (op != "regressions" && std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    if (op != "regressions" && std::ranges::find(ops, op) == ops.end()) ops.push_back(op);
     skipped += r.skipped;
     (r.passed() ? passed : failed) += !r.skipped;
     for (const std::string& sentence : r.disagreements)
@@ -150,7 +149,7 @@ int golden_check(const golden_options& asked) {
 
 int golden_regenerate(const golden_options& asked) {
   const golden_options o = with_defaults(asked);
-  const bool are_formulas = std::all_of(o.operators.begin(), o.operators.end(), is_formula_argument);
+  const bool are_formulas = std::ranges::all_of(o.operators, is_formula_argument);
   if (o.operators.size() != 1 && !are_formulas) throw engine::usage_error("golden regenerate: name one operator");
   for (const std::string& op : o.operators) {
     const progress_line waiting("golden regenerate " + op);

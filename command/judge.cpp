@@ -154,7 +154,7 @@ nlohmann::json answer_to(const nlohmann::json& request) {
   for (const tensor_spec& s : r.c.tensors) {
     if (s.is_input) continue;
     outputs_in_hand().emplace_back(s);
-    const auto given = std::find(r.outputs.begin(), r.outputs.end(), s.name) - r.outputs.begin();
+    const auto given = std::ranges::find(r.outputs, s.name) - r.outputs.begin();
     if (given < static_cast<std::ptrdiff_t>(r.outputs.size()))
       outputs_in_hand().back().bytes = r.results[static_cast<size_t>(given)].bytes;
     const auto n = static_cast<size_t>(s.elements());

@@ -48,7 +48,7 @@ void describe_calls(const engine::description& d) {
 void describe_operator(const std::string& op) {
   const auto properties = engine::all_properties();
   const auto known = engine::operators_with_properties();
-  if (std::find(known.begin(), known.end(), op) == known.end()) throw engine::usage_error(unknown_operator(op));
+  if (std::ranges::find(known, op) == known.end()) throw engine::usage_error(unknown_operator(op));
   for (const char* device : {"emulated", "cuda"}) {
     try {
       for (const engine::target& t : ask_targets("builtin", op, device)) {
@@ -100,7 +100,7 @@ nlohmann::json demands_on(const std::string& op) {
 int list(const list_options& options) {
   if (!options.json.empty()) {
     const auto known = engine::operators_with_properties();
-    if (!options.op.empty() && std::find(known.begin(), known.end(), options.op) == known.end())
+    if (!options.op.empty() && std::ranges::find(known, options.op) == known.end())
       throw engine::usage_error(unknown_operator(options.op));
     nlohmann::json operators = nlohmann::json::object();
     for (const std::string& op : known)

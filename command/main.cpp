@@ -243,7 +243,7 @@ void add_mutants(CLI::App& app, cli::mutants_options& m, int& code) {
       "0 all are killed as expected and no score fell; 1 otherwise (of a formula: a changed formula survives)",
       k_kept));
   mutants->callback([&] {
-    const bool has_formula = std::any_of(m.operators.begin(), m.operators.end(), cli::is_formula_argument);
+    const bool has_formula = std::ranges::any_of(m.operators, cli::is_formula_argument);
     code = has_formula ? cli::formula_mutants(m) : cli::mutants(m);
   });
 }

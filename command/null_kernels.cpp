@@ -82,10 +82,9 @@ null_kernel_plan plan_of(const verify_options& o, const std::vector<target>& tar
   null_kernel_plan plan;
   for (const property& p : all_properties()) {
     if (p.name == "large-offset") continue;
-    if (!o.properties.empty() && std::find(o.properties.begin(), o.properties.end(), p.name) == o.properties.end())
-      continue;
+    if (!o.properties.empty() && std::ranges::find(o.properties, p.name) == o.properties.end()) continue;
     for (const target& t : targets) {
-      if (t.op != p.op || std::find(p.types.begin(), p.types.end(), t.type) == p.types.end()) continue;
+      if (t.op != p.op || std::ranges::find(p.types, t.type) == p.types.end()) continue;
       if (!has_case(p, t, seed)) {
         plan.left_out.insert(p.op + "/" + p.name);
         continue;

@@ -27,9 +27,9 @@ struct named_inputs {
 };
 
 bool is_tensor_of(const std::vector<std::string>& ops, const std::string& name) {
-  return std::any_of(ops.begin(), ops.end(), [&](const std::string& op) {
+  return std::ranges::any_of(ops, [&](const std::string& op) {
     const description* const d = find_description(op);
-    return d && std::any_of(d->forms.begin(), d->forms.end(), [&](const call_form& f) { return f.find(name); });
+    return d && std::ranges::any_of(d->forms, [&](const call_form& f) { return f.find(name); });
   });
 }
 
@@ -63,7 +63,7 @@ named_inputs sort_inputs(const std::vector<std::string>& texts, const std::vecto
     const std::string name = is_named ? text.substr(0, begin - 1) : "", value = text.substr(begin);
     if (value.empty())
       throw usage_error(fmt::format("input: '{}' is not of the form NAME=FILE.npy or NAME=VALUE", text));
-    if (is_named && std::find(seen.begin(), seen.end(), name) != seen.end())
+    if (is_named && std::ranges::find(seen, name) != seen.end())
       throw usage_error(fmt::format("input: '{}' is given twice", name));
     seen.push_back(name);
     if (!is_named || is_tensor_of(ops, name) || value.ends_with(".npy"))
@@ -92,7 +92,7 @@ void name_file(tensor_spec& t, const std::string& path, const std::string& sha25
 std::vector<dtype> types_of_rows(const std::vector<std::string>& ops) {
   std::vector<dtype> types;
   for (const property& p : all_properties())
-    if (p.for_input && std::find(ops.begin(), ops.end(), p.op) != ops.end())
+    if (p.for_input && std::ranges::find(ops, p.op) != ops.end())
       types.insert(types.end(), p.types.begin(), p.types.end());
   return types;
 }
@@ -162,7 +162,7 @@ bool own_input::is_judged_by(const property& p, dtype type) const {
   if (!call_ || p.op != call_->op || p.name != call_->property) return false;
   // Stages beside the main call may begin with a tensor of another type than the operator's.
   const dtype first = call_->tensors.front().type;
-  const bool is_named = std::find(p.types.begin(), p.types.end(), first) != p.types.end();
+  const bool is_named = std::ranges::find(p.types, first) != p.types.end();
   return type == (is_named ? first : p.types.front());
 }
 
@@ -192,7 +192,7 @@ std::vector<trial_case> own_input::cases(const property& p, const target& t) con
       if (const std::string lacks = is_left ? what_was_taken(whole, c) : fmt::format("{}", fmt::join(taken, ", "));
           !is_left || !lacks.empty())
         throw usage_error(fmt::format("input: the candidate does not offer this call of {}: {}", c.op, lacks));
-    if (is_left && std::find(offered.begin(), offered.end(), c) == offered.end()) offered.push_back(std::move(c));
+    if (is_left && std::ranges::find(offered, c) == offered.end()) offered.push_back(std::move(c));
   }
   if (p.holds && rows_) std::erase_if(offered, [&](const trial_case& c) { return !p.holds(c); });
   return offered;

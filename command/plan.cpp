@@ -111,8 +111,8 @@ std::vector<const property*> chosen_properties(const run_request& r, const std::
                                                left_out_properties& left_out) {
   std::vector<const property*> chosen;
   for (const property& p : all_properties()) {
-    const bool is_named = r.given.properties.empty() || std::find(r.given.properties.begin(), r.given.properties.end(),
-                                                                  p.name) != r.given.properties.end();
+    const bool is_named =
+        r.given.properties.empty() || std::ranges::find(r.given.properties, p.name) != r.given.properties.end();
     if (p.op == op && is_named && !leave_out_unwanted(r.unwanted, p, left_out)) chosen.push_back(&p);
   }
   return chosen;
@@ -120,8 +120,8 @@ std::vector<const property*> chosen_properties(const run_request& r, const std::
 
 // True if the property has this element type and the user selected the type.
 bool is_asked_in(const run_request& r, const property& p, dtype type) {
-  return std::find(p.types.begin(), p.types.end(), type) != p.types.end() &&
-         (r.dtypes.empty() || std::find(r.dtypes.begin(), r.dtypes.end(), type) != r.dtypes.end());
+  return std::ranges::find(p.types, type) != p.types.end() &&
+         (r.dtypes.empty() || std::ranges::find(r.dtypes, type) != r.dtypes.end());
 }
 
 // The candidate's element types that a selected property judges, each with the candidate's offer for it. A type without
@@ -203,18 +203,19 @@ std::vector<planned_job> plan_jobs(const run_request& r, left_out_properties& le
 std::vector<left_property> not_run(const run_request& r, const std::vector<planned_job>& jobs,
                                    const left_out_properties& left_out) {
   const auto among = [](const auto& list, const auto& name) {
-    return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+    return list.empty() || std::ranges::find(list, name) != list.end();
   };
   std::vector<left_property> list;
   for (const property& p : all_properties()) {
     left_property left{&p, {}, ""};
     for (const dtype type : p.types)
-      if (std::none_of(jobs.begin(), jobs.end(), [&](const planned_job& j) { return j.p == &p && j.t.type == type; }))
+      if (std::ranges::none_of(jobs, [&](const planned_job& j) { return j.p == &p && j.t.type == type; }))
         left.dtypes.emplace_back(name_of(type));
     if (left.dtypes.empty()) continue;
     const bool asked = among(r.operators, p.op) && among(r.given.properties, p.name) &&
-                       std::any_of(left.dtypes.begin(), left.dtypes.end(),
-                                   [&](const std::string& name) { return among(r.dtypes, *dtype_from_name(name)); });
+                       std::ranges::any_of(left.dtypes, [&](const std::string& name) {
+                         return among(r.dtypes, *dtype_from_name(name));
+                       });
     left.why = !asked                                ? "not asked for"
                : left_out.count(p.op + "/" + p.name) ? left_out.at(p.op + "/" + p.name)
                : !r.given.inputs.empty()             ? "it does not judge this array"
@@ -233,7 +234,7 @@ std::vector<trial_case> regressions_for(const std::string& folder, const std::ve
     const auto concerns = [&](const planned_job& j) {
       return j.p->op == f.op && j.p->name == f.the_case.property && j.t.type == f.the_case.tensors.front().type;
     };
-    if (std::any_of(jobs.begin(), jobs.end(), concerns)) cases.push_back(golden::candidate_case(f, device, candidate));
+    if (std::ranges::any_of(jobs, concerns)) cases.push_back(golden::candidate_case(f, device, candidate));
   }
   return cases;
 }

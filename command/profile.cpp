@@ -86,15 +86,14 @@ error_profile measure_profile(const std::string& op, const std::string& device, 
   std::vector<target> targets = ask_targets("builtin", op, device == "cpu" ? "emulated" : device);
   std::vector<dtype> offered;
   for (const target& t : ask_targets(candidate, op, device)) offered.push_back(t.type);
-  std::erase_if(targets,
-                [&](const target& t) { return std::find(p.types.begin(), p.types.end(), t.type) == p.types.end(); });
+  std::erase_if(targets, [&](const target& t) { return std::ranges::find(p.types, t.type) == p.types.end(); });
   std::vector<job> jobs;
   std::vector<std::string> types;  // one per job
   std::string lines;
   for (target& t : targets) {
     t.size = 1;
     for (int64_t i = 0; i < k_cases; ++i) lines += format(fixed_case(p, t, i)) + "\n";
-    if (std::find(offered.begin(), offered.end(), t.type) == offered.end()) continue;
+    if (std::ranges::find(offered, t.type) == offered.end()) continue;
     jobs.push_back({fmt::format("{} {}", op, warpcheck::name_of(t.type)),
                     [&p, &t, &candidate, &device](int64_t i) {
                       trial_case c = fixed_case(p, t, i);

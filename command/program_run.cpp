@@ -182,7 +182,7 @@ program_run read_run(const std::string& schedule, const run_emulated_options& o,
     r.notes.push_back(fmt::format("launches that ended before the program was stopped: {}", *record.launches()));
   } else if (!outcome["finished"] && !ended)
     r.hazards.push_back({"crash", "the program died: " + outcome["death"].get<std::string>(), ""});
-  else if (r.exit_status != 0 && std::none_of(r.hazards.begin(), r.hazards.end(), [](auto& h) { return h.counts(); }))
+  else if (r.exit_status != 0 && std::ranges::none_of(r.hazards, [](auto& h) { return h.counts(); }))
     r.hazards.push_back({"error_return", fmt::format("the program returned {}", r.exit_status), ""});
   else if (r.exit_status != 0)  // a hazard explains it
     r.notes.push_back(fmt::format("the program returned {}", r.exit_status));

@@ -193,7 +193,7 @@ int run_project(const CLI::App& verify, const std::vector<std::string>& plugins,
     const std::string outcome(outcome_of(codes[i]));
     fmt::print("{}: {}\n", shell_line(trials[i]), codes[i] == k_pass ? in_green(outcome) : in_red(outcome));
   }
-  return *std::max_element(codes.begin(), codes.end());
+  return *std::ranges::max_element(codes);
 }
 
 }  // namespace warpcheck::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -261,8 +262,8 @@ void ptx_launches::add_argument(const ptx_function& kernel, const ptx_variable& 
 std::string ptx_launches::array_argument(const ptx_function& kernel, const ptx_variable& parameter,
                                          const std::string& text) const {
   const size_t plus = std::min(text.find('+'), text.size());
-  const auto a = std::find_if(arrays_.begin(), arrays_.end(),
-                              [&](const device_array& one) { return one.name == text.substr(0, plus); });
+  const auto a =
+      std::ranges::find_if(arrays_, [&](const device_array& one) { return one.name == text.substr(0, plus); });
   const std::optional<size_t> offset =
       plus == text.size() ? std::optional<size_t>(0) : number_of<size_t>(std::string_view(text).substr(plus + 1));
   if (a == arrays_.end() || !offset)

@@ -30,11 +30,8 @@ int size_class(const std::string& text) {
 
 void check_property_names(const verify_options& o, const std::vector<std::string>& ops) {
   for (const std::string& name : o.properties) {
-    const auto has = [&](const property& p) {
-      return p.name == name && std::find(ops.begin(), ops.end(), p.op) != ops.end();
-    };
-    if (std::none_of(all_properties().begin(), all_properties().end(), has))
-      find_property(ops.front(), name);  // throws, naming what exists
+    const auto has = [&](const property& p) { return p.name == name && std::ranges::find(ops, p.op) != ops.end(); };
+    if (std::ranges::none_of(all_properties(), has)) find_property(ops.front(), name);  // throws, naming what exists
   }
 }
 
@@ -51,7 +48,7 @@ std::vector<dtype> named_types(const std::vector<std::string>& names) {
 }
 
 bool is_chosen(const property& p, const std::vector<std::string>& ops) {
-  return std::find(ops.begin(), ops.end(), p.op) != ops.end();
+  return std::ranges::find(ops, p.op) != ops.end();
 }
 
 // Names of properties that the user may have meant, the nearest first.
@@ -64,10 +61,10 @@ std::vector<std::string> near_names(const std::string& name, const std::vector<s
     const size_t changes = has_part ? 1 : formula::edit_distance(name, p.name);
     if (changes <= std::max<size_t>(2, p.name.size() / 3)) near.emplace_back(changes, p.name);
   }
-  std::sort(near.begin(), near.end());
+  std::ranges::sort(near);
   std::vector<std::string> names;
   for (const auto& [changes, known] : near)
-    if (names.size() < k_most && std::find(names.begin(), names.end(), known) == names.end()) names.push_back(known);
+    if (names.size() < k_most && std::ranges::find(names, known) == names.end()) names.push_back(known);
   return names;
 }
 
@@ -83,7 +80,7 @@ std::vector<unwanted_property> unwanted_properties(const verify_options& o, cons
           "without-property: '{}' has no reason, must be NAME:REASON, as in '{}:the vendor asks for aligned rows'",
           text, name));
     const auto& all = all_properties();
-    if (std::none_of(all.begin(), all.end(), [&](const auto& p) { return p.name == name && is_chosen(p, ops); })) {
+    if (std::ranges::none_of(all, [&](const auto& p) { return p.name == name && is_chosen(p, ops); })) {
       const std::vector<std::string> near = near_names(name, ops);
       throw usage_error(
           fmt::format("without-property: no property of {} is named '{}'{}; 'warpcheck list {}' "
@@ -119,10 +116,10 @@ void check_limits(const verify_options& o) {
 std::vector<std::string> chosen_operators(const std::vector<std::string>& named) {
   const std::vector<std::string> known = operators_with_properties();
   for (const std::string& op : named)
-    if (std::find(known.begin(), known.end(), op) == known.end()) throw usage_error(unknown_operator(op));
+    if (std::ranges::find(known, op) == known.end()) throw usage_error(unknown_operator(op));
   std::vector<std::string> chosen;
   for (const std::string& op : named.empty() ? known : named)
-    if (std::find(chosen.begin(), chosen.end(), op) == chosen.end()) chosen.push_back(op);
+    if (std::ranges::find(chosen, op) == chosen.end()) chosen.push_back(op);
   return chosen;
 }
 

@@ -96,17 +96,16 @@ std::vector<std::string> unsupported_of(const std::vector<program_run>& runs) {
   std::vector<std::string> all;
   for (const program_run& r : runs)
     for (const std::string& what : r.unsupported)
-      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+      if (std::ranges::find(all, what) == all.end()) all.push_back(what);
   return all;
 }
 
 // The schedules that are left after a run that reached a construct which is not modelled: none. Exception: a kernel
 // that waits for the host may wait in vain, which shows if work is done as late as CUDA allows.
 std::deque<std::string> left_after(const program_run& run, const std::deque<std::string>& left) {
-  const bool waits_for_host = std::any_of(run.unsupported.begin(), run.unsupported.end(), [](const std::string& what) {
-    return what.starts_with("a kernel that waits for the host");
-  });
-  if (!waits_for_host || std::find(left.begin(), left.end(), "reverse") == left.end()) return {};
+  const bool waits_for_host = std::ranges::any_of(
+      run.unsupported, [](const std::string& what) { return what.starts_with("a kernel that waits for the host"); });
+  if (!waits_for_host || std::ranges::find(left, "reverse") == left.end()) return {};
   return {"reverse"};
 }
 
@@ -154,8 +153,7 @@ std::vector<approximation> approximations_of(const std::vector<program_run>& run
   std::vector<approximation> all;
   for (const program_run& r : runs)
     for (const std::string& what : r.approximated)
-      if (std::none_of(all.begin(), all.end(), [&](const approximation& a) { return a.what == what; }))
-        all.push_back({what, ""});
+      if (std::ranges::none_of(all, [&](const approximation& a) { return a.what == what; })) all.push_back({what, ""});
   return all;
 }
 
@@ -304,7 +302,7 @@ class loading_program {
     for (const module_source& loaded : r.modules) {
       module_source m = loaded;
       const auto is_same = [&](const module_source& other) { return other.key == m.key; };
-      if (std::any_of(request_.modules.begin(), request_.modules.end(), is_same)) continue;
+      if (std::ranges::any_of(request_.modules, is_same)) continue;
       if (m.is_ptx) add_origins(origins_, parse_ptx(m.text, m.name));
       request_.modules.push_back(std::move(m));
     }

@@ -283,7 +283,7 @@ std::string left_out_text(const std::vector<std::string>& left_out) {
 }
 
 std::string unknown_operator(const std::string& op, const std::vector<std::string>& left_out) {
-  if (std::find(left_out.begin(), left_out.end(), op) != left_out.end())
+  if (std::ranges::find(left_out, op) != left_out.end())
     return fmt::format("operator: '{}' is not part of this build, which has {}; 'ci/check {}' adds it to build/dev", op,
                        fmt::join(engine::operators_with_properties(), ", "), op);
   return fmt::format("operator: '{}' is unknown; known are {}", op,

@@ -96,8 +96,7 @@ const std::vector<golden_file>& answers_of(const std::string& op, std::vector<go
 
 bool is_known_answer(const engine::trial_case& c, std::vector<golden_file> (*known_answers)()) {
   const std::vector<golden_file>& answers = answers_of(c.op, known_answers);
-  return std::any_of(answers.begin(), answers.end(),
-                     [&](const golden_file& f) { return f.the_case.tensors == c.tensors; });
+  return std::ranges::any_of(answers, [&](const golden_file& f) { return f.the_case.tensors == c.tensors; });
 }
 
 engine::property golden_property(std::string op, std::vector<dtype> types, std::vector<golden_file> (*known_answers)(),

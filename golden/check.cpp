@@ -31,7 +31,7 @@ std::deque<operator_golden>& operators() {
 // The operator of a file by its path, <op>/x.golden; regressions/ holds those of every operator.
 bool may_belong(const std::string& path, const std::vector<std::string>& ops) {
   const std::string first = fs::path(path).begin()->string();
-  return ops.empty() || first == "regressions" || std::find(ops.begin(), ops.end(), first) != ops.end();
+  return ops.empty() || first == "regressions" || std::ranges::find(ops, first) != ops.end();
 }
 
 void check_place(const std::string& path, const golden_file& file) {
@@ -76,7 +76,7 @@ std::vector<loaded_file> load(const std::string& folder, const std::vector<std::
   const std::vector<checksum> sums = parse_checksums(read_text(sums_path, k_max_file_bytes), sums_path);
   const std::vector<std::string> present = golden_paths(folder);
   for (const std::string& path : present)
-    if (std::none_of(sums.begin(), sums.end(), [&](const checksum& s) { return s.path == path; }))
+    if (std::ranges::none_of(sums, [&](const checksum& s) { return s.path == path; }))
       throw engine::usage_error(fmt::format("{}: it is not listed in SHA256SUMS", join(folder, path)));
   std::vector<loaded_file> files;
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -87,11 +87,10 @@ std::vector<loaded_file> load(const std::string& folder, const std::vector<std::
           fmt::format("{}:{}: {} has SHA-256 {}; {} is allowed", sums_path, i + 1, sums[i].path, hash, sums[i].sha256));
     if (!may_belong(sums[i].path, ops) || is_of_unknown_formula(path)) continue;
     golden_file file = read_placed(folder, sums[i].path);
-    if (ops.empty() || std::find(ops.begin(), ops.end(), file.op) != ops.end())
-      files.push_back({sums[i].path, std::move(file)});
+    if (ops.empty() || std::ranges::find(ops, file.op) != ops.end()) files.push_back({sums[i].path, std::move(file)});
   }
   for (const std::string& op : ops)
-    if (std::none_of(files.begin(), files.end(), [&](const loaded_file& f) { return f.file.op == op; }))
+    if (std::ranges::none_of(files, [&](const loaded_file& f) { return f.file.op == op; }))
       throw engine::usage_error(fmt::format("{}: there is no golden file of {}", folder, op));
   return files;
 }
@@ -135,8 +134,7 @@ std::vector<file_result> check(const check_options& options) {
     file_result r{f.path, {}, {}, false};
     if (f.file.what != kind::regression) r.disagreements = find_operator(f.file.op).disagreements(f.file);
     const dtype type = f.file.the_case.tensors.front().type;
-    r.skipped =
-        !options.types.empty() && std::find(options.types.begin(), options.types.end(), type) == options.types.end();
+    r.skipped = !options.types.empty() && std::ranges::find(options.types, type) == options.types.end();
     if (options.run && !r.skipped) {
       cases.push_back(candidate_case(f.file, options.device, options.candidate));
       places.push_back(results.size());
@@ -155,7 +153,7 @@ regenerated regenerate(const std::string& folder, const std::string& op) {
   std::vector<std::string> made;
   for (const golden_file& answer : answers) {
     const std::string path = op + "/" + answer.name + ".golden";
-    if (std::find(made.begin(), made.end(), path) != made.end())
+    if (std::ranges::find(made, path) != made.end())
       throw engine::usage_error(fmt::format("{}: two known answers have this name", path));
     made.push_back(path);
   }
@@ -164,7 +162,7 @@ regenerated regenerate(const std::string& folder, const std::string& op) {
   fs::create_directories(folder, code);
   std::vector<std::string> outdated;
   for (const std::string& path : golden_paths(folder)) {
-    if (std::find(made.begin(), made.end(), path) != made.end()) continue;
+    if (std::ranges::find(made, path) != made.end()) continue;
     if (is_of_unknown_formula(join(folder, path))) {
       ++result.kept;
       continue;

@@ -13,7 +13,7 @@ namespace {
 
 template <class List>
 auto find_tensor(const List& list, std::string_view tensor) {
-  const auto i = std::find_if(list.begin(), list.end(), [&](const auto& e) { return e.tensor == tensor; });
+  const auto i = std::ranges::find_if(list, [&](const auto& e) { return e.tensor == tensor; });
   return i == list.end() ? nullptr : &*i;
 }
 
@@ -22,7 +22,7 @@ bool is_signed(dtype type) { return type == dtype::i8 || type == dtype::i32 || t
 bool is_special(std::string_view text) { return text == "nan" || text == "+inf" || text == "-inf"; }
 
 bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace

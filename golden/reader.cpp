@@ -101,10 +101,9 @@ T integer_value(line_reader& lines, size_t key, T least, T most) {
 
 bool is_stem(std::string_view text, bool dashes) {
   constexpr size_t most = 64;
-  return !text.empty() && text.size() <= most && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || (dashes && c == '-');
-         });
+  return !text.empty() && text.size() <= most && text.front() != '-' && std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || (dashes && c == '-');
+  });
 }
 
 kind parse_kind(line_reader& lines) {

@@ -75,7 +75,7 @@ std::vector<std::string> golden_paths(const std::string& folder) {
     if (it->path().extension() == ".golden" && it->is_regular_file() && !it->is_symlink())
       paths.push_back(it->path().lexically_relative(folder).generic_string());
   }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 

@@ -107,7 +107,7 @@ class argument_list {
 
   // True if the distance of its rows is known from another tensor in the same memory.
   bool is_described(const tensor_view& v, const std::vector<tensor_view>& all) const {
-    return std::any_of(all.begin(), all.end(), [&](const tensor_view& other) {
+    return std::ranges::any_of(all, [&](const tensor_view& other) {
       return other.tensor && other.data == v.data && other.ld == v.ld &&
              find(entry_meaning::distance, other.rule->name) >= 0;
     });
@@ -128,8 +128,8 @@ class argument_list {
 };
 
 bool has_work(const std::vector<tensor_view>& tensors) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [](const tensor_view& v) { return !v.rule->is_input && !is_workspace(v) && !v.is_empty(); });
+  return std::ranges::any_of(
+      tensors, [](const tensor_view& v) { return !v.rule->is_input && !is_workspace(v) && !v.is_empty(); });
 }
 
 // Fills the values; returns true if the entry must be called.
@@ -157,7 +157,7 @@ std::vector<entry_name> names_of(const warpcheck_entry& entry) {
   std::vector<entry_name> names;
   for (int32_t i = 0; i < entry.num_parameters; ++i)
     names.push_back(
-        *std::find_if(all.begin(), all.end(), [&](const entry_name& n) { return n.name == entry.parameters[i].name; }));
+        *std::ranges::find_if(all, [&](const entry_name& n) { return n.name == entry.parameters[i].name; }));
   return names;
 }
 

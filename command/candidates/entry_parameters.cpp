@@ -31,7 +31,7 @@ std::vector<std::string> extents_of(const engine::description& d, const tensor_r
 
 bool has_rows(const tensor_rule& t) {
   return dimensions_of(t.shape) > 1 ||
-         std::any_of(t.others.begin(), t.others.end(), [](const other_shape& o) { return dimensions_of(o.shape) > 1; });
+         std::ranges::any_of(t.others, [](const other_shape& o) { return dimensions_of(o.shape) > 1; });
 }
 
 // Collects names, each once.
@@ -47,7 +47,7 @@ class name_list {
     names_.push_back(std::move(n));
   }
   bool has(const std::string& name) const {
-    return std::any_of(names_.begin(), names_.end(), [&](const entry_name& n) { return n.name == name; });
+    return std::ranges::any_of(names_, [&](const entry_name& n) { return n.name == name; });
   }
   std::vector<entry_name> take() { return std::move(names_); }
 
@@ -81,9 +81,7 @@ std::vector<std::string> missing(const engine::description& d, const form_rule& 
                                  const imported_function& entry) {
   std::vector<std::string> names;
   const auto need = [&](const std::string& name) {
-    const auto has = [&](const std::vector<std::string>& list) {
-      return std::find(list.begin(), list.end(), name) != list.end();
-    };
+    const auto has = [&](const std::vector<std::string>& list) { return std::ranges::find(list, name) != list.end(); };
     if (!has(entry.parameters) && !has(names)) names.push_back(name);
   };
   for (const tensor_rule& t : form.tensors) {
@@ -143,15 +141,13 @@ std::string declaration_of(const entry_name& n) {
 std::string lacked_text(const std::string& op, const std::vector<std::string>& names) {
   std::vector<std::string> lacked;
   const auto add = [&](std::string text) {
-    if (std::find(lacked.begin(), lacked.end(), text) == lacked.end()) lacked.push_back(std::move(text));
+    if (std::ranges::find(lacked, text) == lacked.end()) lacked.push_back(std::move(text));
   };
-  const auto is_named = [&](const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  const auto is_named = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   for (const engine::call_form& form : engine::find_description(op)->forms) {
     // Without a mandatory tensor no call of the form is offered, whatever else it has.
-    const auto mandatory = std::find_if(form.tensors.begin(), form.tensors.end(),
-                                        [&](const tensor_rule& t) { return !t.is_optional && is_named(t.name); });
+    const auto mandatory =
+        std::ranges::find_if(form.tensors, [&](const tensor_rule& t) { return !t.is_optional && is_named(t.name); });
     if (mandatory != form.tensors.end()) {
       add(mandatory->name);
       continue;
@@ -167,7 +163,7 @@ std::string lacked_text(const std::string& op, const std::vector<std::string>& n
 std::string lacked_text(const engine::description& d, const std::vector<entry_name>& parameters) {
   std::vector<std::string> missing, others;
   const auto has = [&](const std::string& name) {
-    return std::any_of(parameters.begin(), parameters.end(), [&](const entry_name& p) { return p.name == name; });
+    return std::ranges::any_of(parameters, [&](const entry_name& p) { return p.name == name; });
   };
   for (const entry_name& n : entry_names(d)) {
     const bool is_tensor = n.meaning == entry_meaning::input || n.meaning == entry_meaning::output;
@@ -198,7 +194,7 @@ imported_function renamed(const imported_function& entry, const std::string& arg
   }
   for (const std::string_view item : items) {
     const std::vector<std::string_view> pair = trimmed_parts(item, "=");
-    const auto found = std::find(entry.parameters.begin(), entry.parameters.end(), pair.front());
+    const auto found = std::ranges::find(entry.parameters, pair.front());
     if (pair.size() != 2 || found == entry.parameters.end())
       throw usage_error(fmt::format("args: '{}' is not PARAMETER=NAME; the parameters of '{}' are {}", item, entry.name,
                                     fmt::join(entry.parameters, ", ")));
@@ -210,7 +206,7 @@ imported_function renamed(const imported_function& entry, const std::string& arg
 // An entry with a reserve is called for each pass, and for the size of the reserve.
 void check_reserve(const engine::description& d, const imported_function& entry) {
   const auto has = [&](const std::string& name) {
-    return std::find(entry.parameters.begin(), entry.parameters.end(), name) != entry.parameters.end();
+    return std::ranges::find(entry.parameters, name) != entry.parameters.end();
   };
   if (!d.split || (!has("reserve") && !has("reserve_bytes"))) return;
   std::vector<std::string> needed = {"reserve", "reserve_bytes", d.split->scalar};
@@ -233,7 +229,7 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
   std::vector<entry_name> parameters;
   for (const std::string& name : entry.parameters) {
     const std::string& meaning = parameters.size() == entry.stream ? k_stream.name : name;
-    const auto found = std::find_if(known.begin(), known.end(), [&](const entry_name& n) { return n.name == meaning; });
+    const auto found = std::ranges::find_if(known, [&](const entry_name& n) { return n.name == meaning; });
     if (found == known.end())
       throw usage_error(fmt::format("entry: parameter {} of '{}' {}; {}", parameters.size() + 1, entry.name,
                                     name.empty() ? "has no name" : fmt::format("is '{}'", name), can_be));
@@ -244,8 +240,8 @@ std::vector<entry_name> entry_parameters(const engine::description& d, const imp
   const name_list tensors = tensor_names(rules);
   std::vector<std::vector<std::string>> lacking;  // of each form
   for (const form_rule& form : rules.forms) lacking.push_back(missing(d, form, tensors, entry));
-  const std::vector<std::string> fewest = *std::min_element(
-      lacking.begin(), lacking.end(), [](const auto& l, const auto& r) { return l.size() < r.size(); });
+  const std::vector<std::string> fewest =
+      *std::ranges::min_element(lacking, [](const auto& l, const auto& r) { return l.size() < r.size(); });
   if (!fewest.empty())
     throw usage_error(fmt::format("entry: '{}' has no parameter {}; {}", entry.name, fmt::join(fewest, ", "), can_be));
   return parameters;

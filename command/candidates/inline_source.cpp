@@ -31,10 +31,10 @@ struct inline_call {
     if (inputs.empty() || outputs.empty()) refuse(d);
     const std::vector<entry_name> names = entry_names(d);
     const auto add = [&](const auto& is_wanted) {
-      const auto found = std::find_if(names.begin(), names.end(), is_wanted);
+      const auto found = std::ranges::find_if(names, is_wanted);
       if (found == names.end()) refuse(d);
       const auto is_known = [&](const entry_name& p) { return p.name == found->name; };
-      if (std::none_of(parameters.begin(), parameters.end(), is_known)) parameters.push_back(*found);
+      if (std::ranges::none_of(parameters, is_known)) parameters.push_back(*found);
       return found->name;
     };
     for (const std::vector<const tensor_rule*>* list : {&inputs, &outputs})
@@ -44,10 +44,9 @@ struct inline_call {
         for (const std::string_view factors : trimmed_parts(t->shape, ",")) {
           std::vector<std::string> product;
           for (const std::string_view f : trimmed_parts(factors, "*"))
-            product.push_back(
-                std::all_of(f.begin(), f.end(), ::isdigit) ? std::string(f) : add([&](const entry_name& n) {
-                  return n.meaning == entry_meaning::extent && n.of == f;
-                }));
+            product.push_back(std::ranges::all_of(f, ::isdigit) ? std::string(f) : add([&](const entry_name& n) {
+              return n.meaning == entry_meaning::extent && n.of == f;
+            }));
           shape.push_back(fmt::format("{}", fmt::join(product, " * ")));
         }
         if (t->is_input) ranks.push_back(shape.size());
@@ -59,7 +58,7 @@ struct inline_call {
   size_t dim() const {
     const auto lengths = trimmed_parts(inputs.front()->shape, ","), kept = trimmed_parts(outputs.front()->shape, ",");
     for (size_t i = 0; i < lengths.size(); ++i)
-      if (std::find(kept.begin(), kept.end(), lengths[i]) == kept.end()) return i;
+      if (std::ranges::find(kept, lengths[i]) == kept.end()) return i;
     return lengths.size() - 1;
   }
 

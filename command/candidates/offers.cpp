@@ -146,12 +146,12 @@ std::string offered_text(const target& t, const std::optional<std::set<std::stri
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (answered && answered->count(name) == 0) return;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   // Without a value: of a number, one value does not count.
   const auto is_lacked = [&](const std::string& name, const std::string& value, bool is_number = false) {
-    return std::any_of(t.offered.lacks.begin(), t.offered.lacks.end(), [&](const trait_set& traits) {
-      return std::any_of(traits.begin(), traits.end(), [&](const trait& one) {
+    return std::ranges::any_of(t.offered.lacks, [&](const trait_set& traits) {
+      return std::ranges::any_of(traits, [&](const trait& one) {
         if (one.name != name) return false;
         if (one.kind == trait::equal) return value.empty() ? !is_number : one.value == value;
         return one.kind == trait::unequal || (one.kind == trait::present && value.empty());

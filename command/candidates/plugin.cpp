@@ -50,7 +50,7 @@ const plugin_table& table_of(const std::string& path) {
 
 void check_name(const std::string& op) {
   const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (op.empty() || !std::all_of(op.begin(), op.end(), is_plain))
+  if (op.empty() || !std::ranges::all_of(op, is_plain))
     throw usage_error(fmt::format("operator: the name '{}' may hold small letters, digits and '_' only", op));
 }
 
@@ -119,7 +119,7 @@ void load_plugin(const std::string& given) {
 }
 
 const plugin* plugin_of(std::string_view op) {
-  const auto found = std::find_if(plugins().begin(), plugins().end(), [&](const plugin& p) { return p.op == op; });
+  const auto found = std::ranges::find_if(plugins(), [&](const plugin& p) { return p.op == op; });
   return found == plugins().end() ? nullptr : &*found;
 }
 

@@ -136,8 +136,7 @@ entry_request checked_request(const source_request& given, const std::string& op
     return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_:<>, *+-").find(c) != std::string::npos;
   };
   const std::string& entry = given.entry;
-  if (entry.empty() || !std::all_of(entry.begin(), entry.end(), fits) ||
-      std::isdigit(static_cast<unsigned char>(entry[0])))
+  if (entry.empty() || !std::ranges::all_of(entry, fits) || std::isdigit(static_cast<unsigned char>(entry[0])))
     throw usage_error(fmt::format("entry: '{}' is not the name of a function; write f, ns::f or f<float, 128>", entry));
   std::error_code ignored;
   if (!fs::is_regular_file(given.file, ignored))

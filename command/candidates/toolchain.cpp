@@ -74,8 +74,7 @@ void require_folders(const std::vector<std::string>& folders) {
 std::vector<std::string> folders_of(const nlohmann::json& list) {
   std::vector<std::string> folders;
   for (const std::string folder : list)
-    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
-      folders.push_back(folder);
+    if (!folder.empty() && std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   return folders;
 }
 
@@ -389,7 +388,7 @@ std::string toolchain::preprocess_cuda(const std::string& source, const std::str
 std::string toolchain::module_source(const std::vector<std::string>& operators, std::string_view flavour) const {
   std::string declarations, entries, batch_invariant;
   for (const std::string& op : operators) {
-    if (std::find(batch_invariant_.begin(), batch_invariant_.end(), op) != batch_invariant_.end())
+    if (std::ranges::find(batch_invariant_, op) != batch_invariant_.end())
       batch_invariant += fmt::format("\"{}\", ", op);
     declarations += fmt::format("const warpcheck_operator* warpcheck_operator_{}_emulated(void);\n", op);
     entries += fmt::format("warpcheck_operator_{}_emulated(), ", op);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -152,7 +153,7 @@ std::string mutant_build::link(const std::string& program, std::string& result) 
         if (r.status != 0) return r.output;
       }
     }
-    if (std::find(own.begin(), own.end(), name) != own.end())
+    if (std::ranges::find(own, name) != own.end())
       link = replaced(link, " " + name + " ", " " + made_[name] + " ");
     else
       before += " " + made_[name];

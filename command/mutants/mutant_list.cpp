@@ -56,8 +56,7 @@ void set_expected(mutant& m, std::string_view text) {
   m.property = text.substr(0, colon);
   if (colon != std::string_view::npos) m.verdict = text.substr(colon + 1);
   const auto properties = engine::all_properties();
-  if (std::none_of(properties.begin(), properties.end(),
-                   [&](const engine::property& p) { return p.op == m.op && p.name == m.property; }))
+  if (std::ranges::none_of(properties, [&](const engine::property& p) { return p.op == m.op && p.name == m.property; }))
     throw usage_error(fmt::format("{}: {}: '{}' is not a property of {}", m.place, m.id, m.property, m.op));
   if (!m.verdict.empty() && !engine::verdict_from_name(m.verdict))
     throw usage_error(fmt::format("{}: {}: '{}' is not a verdict", m.place, m.id, m.verdict));
@@ -69,7 +68,7 @@ mutant_list read_mutants(const std::string& path) {
   const std::filesystem::path file(path);
   const std::string op = file.stem().string();
   const std::vector<std::string> operators = engine::operators_with_properties();
-  const bool kernel = std::find(operators.begin(), operators.end(), op) != operators.end();
+  const bool kernel = std::ranges::find(operators, op) != operators.end();
   const std::string text = read_text(path);
   mutant_list list;
   std::set<std::string> ids;
@@ -122,7 +121,7 @@ std::vector<mutant> sample_of(std::vector<mutant> mutants, int one_in, uint64_t 
   const auto rank = [seed](const mutant& m) { return engine::sha256_hex(fmt::format("{} {} {}", seed, m.op, m.id)); };
   std::vector<std::string> ranks;
   for (const mutant& m : mutants) ranks.push_back(rank(m));
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   std::erase_if(mutants, [&](const mutant& m) { return rank(m) > ranks[wanted - 1]; });
   return mutants;
 }

@@ -101,10 +101,10 @@ test_judges::test_judges(const std::string& path, const toolchain& t) : path_(pa
     r.prefix = line.substr(0, tab);
     for (std::string word; words >> word;) {
       r.tests.push_back(word);
-      if (std::any_of(tests_.begin(), tests_.end(), [&](const test_program& p) { return p.name == word; })) continue;
+      if (std::ranges::any_of(tests_, [&](const test_program& p) { return p.name == word; })) continue;
       const size_t at = word.find('@');
-      const auto found = std::find_if(all.begin(), all.end(),
-                                      [&](const nlohmann::json& j) { return j.at("name") == word.substr(0, at); });
+      const auto found =
+          std::ranges::find_if(all, [&](const nlohmann::json& j) { return j.at("name") == word.substr(0, at); });
       if (found == all.end()) throw usage_error(fmt::format("{}: '{}' is not a test of this build", place, word));
       if (!found->contains("command"))
         throw environment_error(fmt::format("{}: the program of test '{}' is not built", place, word));
@@ -126,7 +126,7 @@ test_judges::test_judges(const std::string& path, const toolchain& t) : path_(pa
 }
 
 bool test_judges::judge(const mutant& m) const {
-  return std::any_of(rules_.begin(), rules_.end(), [&](const rule& r) { return m.file.starts_with(r.prefix); });
+  return std::ranges::any_of(rules_, [&](const rule& r) { return m.file.starts_with(r.prefix); });
 }
 
 std::vector<test_program*> test_judges::of(const mutant& m) {
@@ -134,8 +134,7 @@ std::vector<test_program*> test_judges::of(const mutant& m) {
     if (!m.file.starts_with(r.prefix)) continue;
     std::vector<test_program*> result;
     for (const std::string& name : r.tests) {
-      result.push_back(
-          &*std::find_if(tests_.begin(), tests_.end(), [&](const test_program& p) { return p.name == name; }));
+      result.push_back(&*std::ranges::find_if(tests_, [&](const test_program& p) { return p.name == name; }));
       std::string& key = result.back()->key;
       if (!key.empty()) continue;  // programs are large, so only those that judge are read
       key = file_sha256(build_folder_ + "/" + result.back()->program);
@@ -153,7 +152,7 @@ void test_judges::measure(const std::vector<const mutant*>& mutants, const std::
   std::vector<test_program*> needed;
   for (const mutant* m : mutants)
     for (test_program* test : of(*m))
-      if (std::find(needed.begin(), needed.end(), test) == needed.end()) needed.push_back(test);
+      if (std::ranges::find(needed, test) == needed.end()) needed.push_back(test);
   std::vector<engine::child_process> running;
   for (const test_program* test : needed) {
     if (fs::exists(record(*test))) continue;

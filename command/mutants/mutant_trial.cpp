@@ -163,7 +163,7 @@ std::vector<dtype> types_of(const std::string& op) {
   std::vector<dtype> types;
   for (const property& p : all_properties())
     for (const dtype t : p.types)
-      if (p.op == op && std::find(types.begin(), types.end(), t) == types.end()) types.push_back(t);
+      if (p.op == op && std::ranges::find(types, t) == types.end()) types.push_back(t);
   return types;
 }
 
@@ -219,8 +219,7 @@ void judge_by_usual_practice(const std::string& usual, const std::string& librar
 std::vector<const property*> killers_of(const target& t) {
   std::vector<const property*> list;
   for (const property& p : all_properties())
-    if (p.op == t.op && std::find(p.types.begin(), p.types.end(), t.type) != p.types.end() &&
-        missing_statement(p, t).empty())
+    if (p.op == t.op && std::ranges::find(p.types, t.type) != p.types.end() && missing_statement(p, t).empty())
       list.push_back(&p);
   return list;
 }

@@ -38,7 +38,7 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
   if (o.operators.empty()) {
     for (const fs::directory_entry& e : fs::directory_iterator(folder))
       if (e.path().extension() == ".mutants") lists.push_back(e.path().string());
-    std::sort(lists.begin(), lists.end());
+    std::ranges::sort(lists);
     if (lists.empty()) throw usage_error(fmt::format("mutants: '{}' has no list of mutants", folder));
   }
   for (const std::string& op : o.operators) {
@@ -57,12 +57,12 @@ std::vector<tried_mutant> chosen_mutants(const mutants_options& o, const std::st
       throw usage_error(fmt::format("lacks: {} has no line 'lacks'; give the traits themselves", path));
     for (mutant& m : sample_of(std::move(list.mutants), o.one_in, seed)) {
       m.needs_lacked &= is_listed_offer;
-      if (o.only.empty() || std::find(o.only.begin(), o.only.end(), m.id) != o.only.end())
+      if (o.only.empty() || std::ranges::find(o.only, m.id) != o.only.end())
         entries.push_back({std::move(m), list.usual, is_listed_offer ? list.lacks : o.lacks, "", std::nullopt});
     }
   }
   for (const std::string& id : o.only)
-    if (std::none_of(entries.begin(), entries.end(), [&](const tried_mutant& e) { return e.m.id == id; }))
+    if (std::ranges::none_of(entries, [&](const tried_mutant& e) { return e.m.id == id; }))
       throw usage_error(fmt::format("only: no mutant is called '{}'; --list shows them", id));
   return entries;
 }
@@ -81,7 +81,7 @@ std::string sources_key(const std::string& root) {
       if (at->is_regular_file() && (kind == ".cu" || kind == ".cuh" || kind == ".h" || kind == ".hpp"))
         paths.push_back(at->path().string());
     }
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   std::string text;
   for (const std::string& path : paths)
     text += (path.starts_with(root) ? path.substr(root.size()) : path) + file_sha256(path);
@@ -98,10 +98,10 @@ std::string suite_key() {
 // Mutants of plug-ins can also be made from an installation; only properties judge them, no tests.
 void check_plugins(const mutants_options& o, const toolchain& tools) {
   const auto is_ours = [](const std::string& op) { return plugin_of(op) == nullptr; };
-  const bool ours = o.operators.empty() || std::any_of(o.operators.begin(), o.operators.end(), is_ours);
+  const bool ours = o.operators.empty() || std::ranges::any_of(o.operators, is_ours);
   if (tools.installed() && ours)
     throw environment_error("mutants: they are made of the source tree; use the warpcheck of a build folder");
-  if (o.generated && !std::all_of(o.operators.begin(), o.operators.end(), is_ours))
+  if (o.generated && !std::ranges::all_of(o.operators, is_ours))
     throw usage_error("generated: mutants are generated of this repository's operators, not of a plug-in's");
 }
 
@@ -322,8 +322,7 @@ void try_untried(mutants_run& run, const mutants_options& o, const toolchain& to
   fmt::print(stderr, "{} mutants, {} of them to try, the others as before\n", run.entries.size(), untried.size());
   // The ids of generated mutants are hashes, so an interrupted run has a sample of every subject.
   if (o.generated)
-    std::sort(untried.begin(), untried.end(),
-              [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
+    std::ranges::sort(untried, [](const tried_mutant* a, const tried_mutant* b) { return a->m.id < b->m.id; });
   try {
     run_all(untried, try_one, jobs);
     if (!tools.ninja().empty()) compare_code(run.entries, tools, jobs);

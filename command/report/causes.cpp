@@ -60,7 +60,7 @@ bool cause_groups::add(const std::string& name, const engine::case_report& r) {
     g.first = name;
     g.kind = hazard.empty() ? std::string(name_of(r.result)) : hazard.substr(0, hazard.find_first_of(": "));
     order_.push_back(at->first);
-  } else if (g.first != name && std::find(g.others.begin(), g.others.end(), name) == g.others.end()) {
+  } else if (g.first != name && std::ranges::find(g.others, name) == g.others.end()) {
     g.others.push_back(name);
   }
   return fresh;

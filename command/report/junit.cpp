@@ -53,7 +53,7 @@ std::string junit_xml(const std::vector<junit_case>& cases) {
   std::vector<std::string> suites;
   for (const junit_case& c : cases) {
     all.push_back(&c);
-    if (std::find(suites.begin(), suites.end(), c.suite) == suites.end()) suites.push_back(c.suite);
+    if (std::ranges::find(suites, c.suite) == suites.end()) suites.push_back(c.suite);
   }
   std::string xml =
       fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"warpcheck\" {}>\n", counts(all));

@@ -119,7 +119,7 @@ class conditional_finder {
 
   bool is_any(size_t first, size_t last, std::initializer_list<std::string_view> words) const {
     for (size_t i = first; i < last; ++i)
-      if (std::find(words.begin(), words.end(), t_.text(i)) != words.end()) return true;
+      if (std::ranges::find(words, t_.text(i)) != words.end()) return true;
     return false;
   }
   // True if a jump may lead into these statements.

@@ -44,7 +44,7 @@ cuda_structure::cuda_structure(std::string_view text, std::string_view file) : t
 void cuda_structure::fail(size_t i, std::string construct, std::string allowed) {
   const cuda_token& at = t_.tokens[std::min(i, t_.size() - 1)];
   import_error e = {t_.files[static_cast<size_t>(at.file)], at.line, std::move(construct), std::move(allowed)};
-  if (std::find(errors_.begin(), errors_.end(), e) == errors_.end()) errors_.push_back(std::move(e));
+  if (std::ranges::find(errors_, e) == errors_.end()) errors_.push_back(std::move(e));
 }
 
 const cuda_structure::kernel_info* cuda_structure::kernel(std::string_view name) const {

@@ -79,7 +79,7 @@ class tokenizer {
       name += line[k];
     }
     const std::string_view flags = k < line.size() ? line.substr(k + 1) : std::string_view();
-    const auto known = std::find(list_.files.begin(), list_.files.end(), name);
+    const auto known = std::ranges::find(list_.files, name);
     file_ = static_cast<int>(known - list_.files.begin());
     if (known == list_.files.end()) {
       list_.files.push_back(name);

@@ -195,7 +195,7 @@ imported_source rewritten_source(const toolchain& tools, const import_request& r
   }
   // Inline PTX with wmma needs fragments, which only programs with fragments of their own include.
   const std::string fragments = tools.root() + "/simt/import/ptx_wmma.hpp";
-  if (has_wmma(text) && std::find(r.headers.begin(), r.headers.end(), fragments) == r.headers.end()) {
+  if (has_wmma(text) && std::ranges::find(r.headers, fragments) == r.headers.end()) {
     import_request with = r;
     with.headers.push_back(fragments);
     return rewritten_source(tools, with, file, folder, of_module);
@@ -338,12 +338,12 @@ std::string import_library(const toolchain& tools, const import_request& r) {
   const fs::path folder = import_folder(tools);
 
   std::vector<imported_source> sources = rewritten_sources(tools, r, files, folder);
-  const bool has_main = std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.has_main; });
+  const bool has_main = std::ranges::any_of(sources, [](const auto& s) { return s.has_main; });
   if (r.needs_main && !has_main) throw usage_error(fmt::format("{} has no function main() to run", r.file));
   const std::string epilogue =
       r.entry.empty() ? r.epilogue : r.epilogue_of(find_entry(sources.front().functions, r.entry, r.file));
   sources.front().text += "\n# 1 \"warpcheck\"\n";
-  if (std::any_of(sources.begin(), sources.end(), [](const auto& s) { return includes_thrust(s.text); }))
+  if (std::ranges::any_of(sources, [](const auto& s) { return includes_thrust(s.text); }))
     sources.front().text += "#define SIMT_INCLUDES_THRUST\n";
   sources.front().text += epilogue;
 
@@ -365,7 +365,7 @@ std::string import_library(const toolchain& tools, const import_request& r) {
     write_file(written.back()->path, sources[i].text);
     c.sources.push_back(written.back()->path);
   }
-  const bool may_copy = std::none_of(sources.begin(), sources.end(), [](const auto& s) { return s.needs_elision; });
+  const bool may_copy = std::ranges::none_of(sources, [](const auto& s) { return s.needs_elision; });
   c.options = options_of(tools, r, effort, may_copy);
   // Without -fopenmp, as nvcc compiles it, a region runs on one thread.
   if (all.find("/omp.h\"") != std::string::npos) c.archives.push_back("-lgomp");

@@ -150,7 +150,7 @@ class rewriter {
     if (t_.is_identifier(begin - 1) && !is(begin - 1, "return") && !is(begin - 1, "else")) return false;
     if (begin < i && t_.is_identifier(begin) && !is(begin, "std")) return false;
     const auto is_mine = [&](const auto& f) { return !f.is_included && f.name == t_.text(i); };
-    if (std::any_of(own.begin(), own.end(), is_mine)) return false;
+    if (std::ranges::any_of(own, is_mine)) return false;
     if (t_.text(i).starts_with("sincos")) {
       replace(begin, i + 1, "::simt::import::sine_and_cosine");
       return true;
@@ -561,7 +561,7 @@ class rewriter {
 
   // Returns the text [at, end) with these edits.
   std::string apply(std::vector<edit>& edits, size_t at, size_t end) const {
-    std::stable_sort(edits.begin(), edits.end(), [](const edit& a, const edit& b) { return a.begin < b.begin; });
+    std::ranges::stable_sort(edits, [](const edit& a, const edit& b) { return a.begin < b.begin; });
     std::string out;
     for (const edit& e : edits) {
       if (e.begin < at) continue;  // inside a replaced declaration

@@ -141,7 +141,7 @@ std::string registration_of(const module_source& m, const std::vector<std::strin
                             const std::vector<std::pair<std::string, std::string>>& variables) {
   std::vector<std::string> names = kernels;
   for (const std::string& e : m.expressions)
-    if (std::find(names.begin(), names.end(), e) == names.end()) names.push_back(e);
+    if (std::ranges::find(names, e) == names.end()) names.push_back(e);
   std::string list, more;
   for (const std::string& name : names) list += fmt::format("::simt::import::kernel_of_module(\"{0}\", &{0}), ", name);
   for (const auto& [scope, name] : variables)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <span>
@@ -30,7 +31,7 @@ std::string string_literal(std::string_view s) {
 std::string without_percent(const std::string& s) { return s.substr(std::min(s.find_first_not_of('%'), s.size())); }
 
 bool is_name(std::string_view s) {
-  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), [](char c) {
+  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::ranges::all_of(s, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
   });
 }
@@ -271,9 +272,8 @@ std::string ptx_translator::value(const std::string& text) const {
   const bool number = std::isdigit(static_cast<unsigned char>(text[0])) ||
                       (text[0] == '-' && text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[1])));
   if (!number) return "";
-  const bool valid = std::all_of(text.begin(), text.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '+';
-  });
+  const bool valid = std::ranges::all_of(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '+'; });
   if (!valid) return "";
   const bool real = text.find('.') != std::string::npos;
   return real || text.back() == 'U' ? "(" + text + ")" : "(" + text + "ll)";

@@ -1,6 +1,7 @@
 // PTX ISA 9.0, by kinds of instructions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -196,7 +197,7 @@ std::string ptx_translator::tensor_copies(const instruction& i) {
   size_t dimensions = 0;
   for (const std::string& part : i.opcode)
     if (part.size() == 2 && part[0] >= '1' && part[0] <= '5' && part[1] == 'd') dimensions = part[0] - '0';
-  const bool is_later = std::any_of(i.opcode.begin(), i.opcode.end(), [](const std::string& part) {
+  const bool is_later = std::ranges::any_of(i.opcode, [](const std::string& part) {
     return part.starts_with("im2col::") || part.starts_with("tile::") || part == "cta_group::2";
   });
   const bool has_offsets = i.has("im2col"), is_im2col = has_offsets || i.has("im2col_no_offs");

@@ -132,7 +132,7 @@ std::string ptx_translator::sparse_mma(const instruction& i) {
   if (p.size() != 11 || p[5] != "row" || p[6] != "col" || p[7] != p[10]) return "";
   const std::string &sum = p[7], &left = p[8], &right = p[9];
   const auto is_one_of = [](const std::string& type, const words& all) {
-    return std::find(all.begin(), all.end(), type) != all.end();
+    return std::ranges::find(all, type) != all.end();
   };
   const words bytes = {"s8", "u8"}, halves = {"s4", "u4"}, fp8 = {"e4m3", "e5m2"};
   const bool of_fp8 = is_one_of(left, fp8) && is_one_of(right, fp8);
@@ -279,7 +279,7 @@ std::string ptx_translator::wgmma(const instruction& i) {
     o.erase(o.begin() + 3, o.begin() + 5);
     std::erase(p, "sp");
   }
-  if (saturates) p.erase(std::find(p.begin(), p.end(), "satfinite"));
+  if (saturates) p.erase(std::ranges::find(p, "satfinite"));
   if (p.size() != 8 || o.size() < 4) return "";
   const std::string &sum = p[5], &left = p[6], &right = p[7];
   const bool halves = left == "f16" || left == "bf16", integers = left == "s8" || left == "u8";

@@ -25,8 +25,7 @@ constexpr long k_most_elements = 1L << 31;
 
 bool is_part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
 bool is_ptx_name(std::string_view s) {
-  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) &&
-         std::all_of(s.begin(), s.end(), is_part_of_name);
+  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::ranges::all_of(s, is_part_of_name);
 }
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 
@@ -55,7 +54,7 @@ words split_at_blanks(std::string_view text) {
 // FILE:LINE of ".loc 1 57 3", and of ".loc 3 107 10, function_name NAME, inlined_at 1 57 3" that of the call.
 std::string origin_of(const std::string& location, const std::map<int, std::string>& sources) {
   const words list = split_at_blanks(location);
-  const auto inlined = std::find(list.begin(), list.end(), "inlined_at");
+  const auto inlined = std::ranges::find(list, "inlined_at");
   const auto place = inlined == list.end() ? list.begin() + 1 : inlined + 1;
   if (list.end() - place < 2) return "";
   const auto at = sources.find(static_cast<int>(number_in(*place).value_or(-1)));

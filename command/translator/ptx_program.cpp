@@ -94,8 +94,8 @@ std::string launcher(const ptx_module& m, const ptx_function& f) {
 std::string ptx_module::function(const std::string& name) const {
   if (std::find(std::begin(k_library), std::end(k_library), name) != std::end(k_library))
     return "ptx::library::" + name;
-  const auto at = std::find_if(functions.begin(), functions.end(),
-                               [&](const ptx_function& f) { return !f.is_kernel && f.name == name; });
+  const auto at =
+      std::ranges::find_if(functions, [&](const ptx_function& f) { return !f.is_kernel && f.name == name; });
   return at == functions.end() ? "" : cpp_name("simt_f_", name);
 }
 

@@ -94,7 +94,7 @@ class source_scan {
     if (quoted && found(here / name)) return waiting_.push_back(here / name);
     // By its name: in a file included by its path, #include_next begins anew.
     if (std::ranges::any_of(own_, [&](const fs::path& folder) { return found(folder / name); })) {
-      if (std::find(headers_.begin(), headers_.end(), name) == headers_.end()) headers_.push_back(name);
+      if (std::ranges::find(headers_, name) == headers_.end()) headers_.push_back(name);
       return;
     }
     for (const std::string& folder : folders_)
@@ -129,8 +129,8 @@ macro_order order_macros(const std::string& file, const std::vector<std::string>
   }
   source_scan scan(includes, tools.import_folders());
   scan.run(file);
-  const bool rewrites = std::any_of(scan.defined().begin(), scan.defined().end(),
-                                    [&](const std::string& name) { return own.contains(name); });
+  const bool rewrites =
+      std::ranges::any_of(scan.defined(), [&](const std::string& name) { return own.contains(name); });
   if (rewrites || !order.last.empty()) order.headers = scan.headers();
   return order;
 }

@@ -22,7 +22,7 @@ std::string text(const real& value) { return value == 0 ? "0" : rounded(value); 
 // Results x_i - m - log_sum for ln s = log_sum.
 row with_log_sum(std::vector<double> x, const real& log_sum) {
   row r{std::move(x), {}};
-  const double top = *std::max_element(r.x.begin(), r.x.end());
+  const double top = *std::ranges::max_element(r.x);
   for (const double v : r.x) r.y.push_back(std::isinf(v) ? "-inf" : text(real(v) - real(top) - log_sum));
   return r;
 }
@@ -35,7 +35,7 @@ row undefined(std::vector<double> x) {
 
 // k equal maxima beside -Inf: -ln k.
 row shared(std::vector<double> x) {
-  const auto k = std::count(x.begin(), x.end(), *std::max_element(x.begin(), x.end()));
+  const auto k = std::ranges::count(x, *std::ranges::max_element(x));
   return with_log_sum(std::move(x), k == 1 ? real(0) : real(log(real(k))));
 }
 

@@ -24,7 +24,7 @@ std::string integer(int64_t value) { return fraction(value, 1); }
 
 // k elements of value `top` beside -Inf: top + ln k.
 row tied(std::vector<double> x, double top) {
-  const auto k = std::count(x.begin(), x.end(), top);
+  const auto k = std::ranges::count(x, top);
   return {std::move(x), k == 1 ? text(real(top)) : text(real(top) + log(real(k)))};
 }
 

@@ -35,9 +35,9 @@ row undefined_row(std::vector<double> x, int64_t index) {
 // k maxima (of any finite value) beside -Inf: 1/k each.
 row shared_row(std::vector<double> x) {
   row r{std::move(x), {}, 0};
-  r.index = std::max_element(r.x.begin(), r.x.end()) - r.x.begin();
+  r.index = std::ranges::max_element(r.x) - r.x.begin();
   const double top = r.x[static_cast<size_t>(r.index)];
-  const auto k = std::count(r.x.begin(), r.x.end(), top);
+  const auto k = std::ranges::count(r.x, top);
   for (const double v : r.x) r.y.push_back(v == top ? part(1, k) : "0");
   return r;
 }
@@ -46,7 +46,7 @@ row shared_row(std::vector<double> x) {
 // shift. 100 digits hold every term, because none is lost in a range of exponents of 10^(+-67108864).
 row direct_row(std::vector<double> x) {
   row r{std::move(x), {}, 0};
-  r.index = std::max_element(r.x.begin(), r.x.end()) - r.x.begin();
+  r.index = std::ranges::max_element(r.x) - r.x.begin();
   std::vector<real> terms;
   real sum = 0;
   for (const double v : r.x) {
@@ -71,8 +71,8 @@ row geometric_row(int64_t n, double step, double top) {
 
 // The series the other way round: the maximum is the last element.
 row reversed(row r) {
-  std::reverse(r.x.begin(), r.x.end());
-  std::reverse(r.y.begin(), r.y.end());
+  std::ranges::reverse(r.x);
+  std::ranges::reverse(r.y);
   r.index = static_cast<int64_t>(r.x.size()) - 1 - r.index;
   return r;
 }

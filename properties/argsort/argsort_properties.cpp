@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -208,8 +209,8 @@ trial_case many_or_long_rows(const row_operator& op, const target& t, draw& d) {
 // Also more rows of several warps than the grid of one multiprocessor has blocks: what a block leaves behind meets its
 // next row.
 trial_case hazardous_rows(const row_operator& op, const target& t, draw& d) {
-  const auto block = std::find_if(t.variants.begin(), t.variants.end(),
-                                  [](const target::variant& v) { return v.name == "argsort_block"; });
+  const auto block =
+      std::ranges::find_if(t.variants, [](const target::variant& v) { return v.name == "argsort_block"; });
   if (d.index() % 48 != 29 || block == t.variants.end()) return hazard_rows(op, t, d);
   trial_case c = op.make_case(t, op.rows_beyond_grid(*block), 1100, make_recipe("uniform", {d.seed(), -8, 8}),
                               op.draw_extra(d, 50));
@@ -316,8 +317,8 @@ void check_reversal(const row_operator& op, trial& t) {
   const host_tensor keys = p(x);
   for (int64_t row = 0; row < x.spec.rows(); ++row) {
     std::vector<double> sorted = x.row(row);
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end() || !all_finite(sorted))
+    std::ranges::sort(sorted);
+    if (std::ranges::adjacent_find(sorted) != sorted.end() || !all_finite(sorted))
       return t.skip(fmt::format("the keys of row {} are not distinct numbers", row));
   }
   const run_result up = t.run(with_order(t.the_case(), false), {{"x", keys}}),

@@ -140,7 +140,7 @@ void check_feature_order(trial& t) {
   split_instance s = instance_of(t);
   const std::vector<split_result> before = check_dyadic(t, s);
   if (!s.used.empty() || s.settings.extra_trees) return;  // masks and draws belong to numbers
-  std::reverse(s.features.begin(), s.features.end());
+  std::ranges::reverse(s.features);
   for (size_t f = 0; f < s.features.size(); ++f) s.features[f].id = 100 + static_cast<int64_t>(f);
   const std::vector<split_result> after = check_dyadic(t, s);
   for (size_t l = 0; l < before.size(); ++l)

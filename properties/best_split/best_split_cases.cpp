@@ -178,9 +178,8 @@ split_instance instance_of(const trial_case& c, const tensor_map& inputs) {
 }
 
 bool has_exact_sums(const split_instance& s) {
-  return std::all_of(s.slots.begin(), s.slots.end(), [](double v) {
-    return !std::isfinite(v) || (std::fabs(v) <= 0x1p24 && v * 64 == std::floor(v * 64));
-  });
+  return std::ranges::all_of(
+      s.slots, [](double v) { return !std::isfinite(v) || (std::fabs(v) <= 0x1p24 && v * 64 == std::floor(v * 64)); });
 }
 
 void set_totals(split_instance& s, size_t leaf) {

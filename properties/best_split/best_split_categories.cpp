@@ -142,8 +142,7 @@ trial_case few_categories(const target& t, draw& d) {
 // True if the categories are sorted: of single ones that gain the same, the lower number wins.
 bool are_sorted(const trial_case& c) {
   const split_instance s = instance_of(c);
-  return std::all_of(s.features.begin(), s.features.end(),
-                     [&](const split_feature& f) { return f.num_bin > s.settings.max_onehot; });
+  return std::ranges::all_of(s.features, [&](const split_feature& f) { return f.num_bin > s.settings.max_onehot; });
 }
 
 // Other numbers for the same categories.
@@ -158,8 +157,8 @@ void check_relabelling(trial& t) {
   for (size_t l = 0; l < s.leaves.size(); ++l) {
     keys.clear();
     for (int64_t b = 1; b < bins; ++b) keys.push_back(s.g(l, 0, b) / (s.h(l, 0, b) + s.settings.cat_smooth));
-    std::sort(keys.begin(), keys.end());
-    if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) return;  // the lower number comes first
+    std::ranges::sort(keys);
+    if (std::ranges::adjacent_find(keys) != keys.end()) return;  // the lower number comes first
     for (int64_t b = 1; b < bins - b; ++b) {
       std::swap(s.g(l, 0, b), s.g(l, 0, bins - b));
       std::swap(s.h(l, 0, b), s.h(l, 0, bins - b));
@@ -225,8 +224,8 @@ void check_list(trial& t) {
     const auto size = static_cast<int64_t>(r.categories.size());
     t.require(size >= 1 && (size <= s.settings.max_cat || size == 1), "leaf {} lists {} categories", l, size);
     std::vector<uint32_t> sorted = r.categories;
-    std::sort(sorted.begin(), sorted.end());
-    t.require(sorted[0] != 0 && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+    std::ranges::sort(sorted);
+    t.require(sorted[0] != 0 && std::ranges::adjacent_find(sorted) == sorted.end(),
               "leaf {} lists bin 0 or one bin twice: {}", l, text_of(r));
   }
   check_dyadic(t, s);
@@ -264,7 +263,7 @@ void check_groups(trial& t) {
   s.leaves[0].parent_gain = -1;  // every division gains
   std::vector<int64_t> order(static_cast<size_t>(bins - 1));
   std::iota(order.begin(), order.end(), 1);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return s.g(0, 0, a) < s.g(0, 0, b); });
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return s.g(0, 0, a) < s.g(0, 0, b); });
   const int64_t longest = std::min(s.settings.max_cat, bins / 2);
   std::vector<int64_t> ends[2];
   for (const int64_t b : order) ends[0].push_back(s.count(0, 0, b));
@@ -278,7 +277,7 @@ void check_groups(trial& t) {
               group, text_of(r), tested[0].size() + tested[1].size());
     if (!r.is_valid) continue;
     const auto& allowed = tested[static_cast<int64_t>(r.threshold) < longest ? 0 : 1];
-    t.require(std::find(allowed.begin(), allowed.end(), r.categories.size()) != allowed.end(),
+    t.require(std::ranges::find(allowed, r.categories.size()) != allowed.end(),
               "groups of {}: {}: a prefix of {} categories is not tested", group, text_of(r), r.categories.size());
   }
 }

@@ -63,7 +63,7 @@ void check_conventions(trial& t) {
   split_instance s = instance_of(t);
   s.settings.min_hessian = 0;
   const int64_t what = number(t, "at");
-  const bool are_categories = std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) {
+  const bool are_categories = std::ranges::all_of(s.features, [](const split_feature& f) {
     return f.mfb_offset == 0 && f.categorical && f.num_bin >= 3 && f.num_bin <= 60;
   });
   if (what == of_sums) {
@@ -84,8 +84,7 @@ void check_conventions(trial& t) {
       t.require(r.is_valid && r.categories == std::vector<uint32_t>{1} && r.left.n == r.right.n,
                 "leaf {}: {}: two halves of {} rows are rounded to even", l, text_of(r), s.leaves[l].n);
     if (!r.is_valid) continue;
-    const auto f =
-        std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == r.feature; });
+    const auto f = std::ranges::find_if(s.features, [&](const split_feature& x) { return x.id == r.feature; });
     const auto& leaf = s.leaves[l];
     const double cf = static_cast<double>(leaf.n) / (leaf.h + 2 * k_split_eps);
     const double expected = leaf.h + (f->categorical ? 2 : 1) * k_split_eps;
@@ -110,8 +109,7 @@ void check_against_strict(trial& t) {
   const std::vector<split_result> strict = check_dyadic(t, s);
   for (size_t l = 0; l < found.size(); ++l) {
     const split_result &r = found[l], &o = strict[l];
-    const auto f =
-        std::find_if(s.features.begin(), s.features.end(), [&](const split_feature& x) { return x.id == o.feature; });
+    const auto f = std::ranges::find_if(s.features, [&](const split_feature& x) { return x.id == o.feature; });
     // Two bins whose missing one is default_bin: the direction is a convention.
     const bool free = o.is_valid && f->num_bin <= 2 && f->missing == split_missing::zero;
     t.require(r.is_valid == o.is_valid && r.gain == o.gain &&

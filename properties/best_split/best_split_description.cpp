@@ -113,7 +113,7 @@ leaf_sums fill_leaf(split_instance& s, const host_tensor& raw, uint64_t seed, ui
     of_features.push_back(all);
   }
   // If no feature stores bin 0, every feature has rows there.
-  if (std::all_of(s.features.begin(), s.features.end(), [](const split_feature& f) { return f.mfb_offset > 0; })) {
+  if (std::ranges::all_of(s.features, [](const split_feature& f) { return f.mfb_offset > 0; })) {
     const uint64_t hash = hash64(seed, 82, static_cast<uint64_t>(l));
     total.g += static_cast<double>(hash % 2048) / 64 - 16;
     total.h += static_cast<double>(hash / 2048 % 2048) / 64;

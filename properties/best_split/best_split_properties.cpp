@@ -66,9 +66,7 @@ void check_maximal(trial& t) {
   for (size_t l = 0; l < records.size(); ++l) {
     const split_problem p = s.problem(l);
     if (!has_exact_sums(s) || (s.settings.path_smooth > 0 && s.settings.path_smooth < 1e-300)) continue;
-    if (std::any_of(p.features.begin(), p.features.end(),
-                    [](const auto& f) { return f.num_bin > 48 || f.categorical; }))
-      continue;
+    if (std::ranges::any_of(p.features, [](const auto& f) { return f.num_bin > 48 || f.categorical; })) continue;
     const std::optional<double> exact = reference::rational_gain(p);
     const split_result& r = records[l];
     // 8 roundings of the largest term; a gain below that may be rounding alone.
@@ -88,7 +86,7 @@ void check_routing(trial& t) {
     const split_result& r = records[l];
     const split_problem p = s.problem(l);
     if (!r.is_valid) continue;
-    const auto f = std::find_if(p.features.begin(), p.features.end(), [&](const auto& x) { return x.id == r.feature; });
+    const auto f = std::ranges::find_if(p.features, [&](const auto& x) { return x.id == r.feature; });
     t.require(f != p.features.end(), "leaf {}: no feature is numbered {}", l, r.feature);
     double g = 0, h = 0;
     int64_t n = 0;

@@ -94,11 +94,9 @@ bench_list bench_of(const named_formula& f) {
   std::vector<std::string> extents;
   const auto is_dimension = [&](const std::string& name) {
     const auto mentions = [&](const formula::tensor& t) {
-      return std::any_of(t.shape.begin(), t.shape.end(),
-                         [&](const formula::expr& e) { return formula::mentions(e, name); });
+      return std::ranges::any_of(t.shape, [&](const formula::expr& e) { return formula::mentions(e, name); });
     };
-    return std::any_of(f.op.inputs.begin(), f.op.inputs.end(), mentions) ||
-           std::any_of(f.op.outputs.begin(), f.op.outputs.end(), mentions);
+    return std::ranges::any_of(f.op.inputs, mentions) || std::ranges::any_of(f.op.outputs, mentions);
   };
   for (const std::string& name : f.op.free_extents())
     if (is_dimension(name)) extents.push_back(name);

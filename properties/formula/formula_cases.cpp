@@ -60,7 +60,7 @@ int64_t& next_to_shrink(sizes& of, const std::string& long_one) {
     if (i->first != long_one && (largest == of.end() || is_less(*largest, *i))) largest = i;
   if (largest != of.end() && largest->second > k_small) return largest->second;
   if (of.at(long_one) > k_small) return of.at(long_one);
-  return std::max_element(of.begin(), of.end(), is_less)->second;
+  return std::ranges::max_element(of, is_less)->second;
 }
 
 // A window that is larger than its image has no case: from some attempt on every extent is small, then windows are
@@ -73,7 +73,7 @@ int64_t draw_size(const target& t, draw& d, const std::string& name, const case_
   if (how.is_few) return d.between(1, 2);
   if (!is_long || attempt >= k_long_attempts) return d.one_of({1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33});
   const int64_t most = how.most > 0 ? how.most : longest(t);
-  const auto published = std::find(t.extents.begin(), t.extents.end(), name) - t.extents.begin();
+  const auto published = std::ranges::find(t.extents, name) - t.extents.begin();
   return draw_extent(d, t, std::min<int64_t>(most, 300), most, static_cast<size_t>(published));
 }
 
@@ -307,9 +307,8 @@ bool is_exact_case(const named_formula& f, const formula::polynomial& p, const t
     if (fill.distribution != "integers" || !fill.edits.empty()) return false;
     m = std::max({m, -fill.arguments[1], fill.arguments[2]});
   }
-  const bool has_usual_scalars = std::none_of(f.op.scalars.begin(), f.op.scalars.end(), [&](const formula::scalar& s) {
-    return !s.is_integer && c.knobs.count(s.name) > 0;
-  });
+  const bool has_usual_scalars = std::ranges::none_of(
+      f.op.scalars, [&](const formula::scalar& s) { return !s.is_integer && c.knobs.count(s.name) > 0; });
   return has_usual_scalars && largest_sum_of_ones(f, p, c) * std::pow(m, p.degree) <= k_exact;
 }
 
@@ -330,7 +329,7 @@ std::vector<formula::tensor> tensors_of_rows(const formula::formula_operator& op
     for (const formula::tensor& t : *list) {
       std::set<std::string> names;
       for (size_t k = 0; k + 1 < t.shape.size(); ++k)
-        if (t.shape[k]->what == formula::kind::name && std::count(free.begin(), free.end(), t.shape[k]->text) > 0)
+        if (t.shape[k]->what == formula::kind::name && std::ranges::count(free, t.shape[k]->text) > 0)
           names.insert(t.shape[k]->text);
       if (t.shape.size() > 1 && names.size() + 1 == t.shape.size()) found.push_back(t);
     }
@@ -352,8 +351,7 @@ trial_case draw_far_case(const named_formula& f, const target& t, draw& d) {
 }
 
 bool has_far_rows(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& s) { return s.rows() > 1 && s.ld >= k_far_elements; });
+  return std::ranges::any_of(c.tensors, [](const tensor_spec& s) { return s.rows() > 1 && s.ld >= k_far_elements; });
 }
 
 }  // namespace warpcheck::formula_trial

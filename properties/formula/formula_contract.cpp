@@ -190,7 +190,7 @@ explanation_section size_section(const named_formula& f, const std::vector<trial
     for (const auto& [device, cases] : {std::pair(std::string("emulated"), &emulated), {"cpu, cuda", &host}}) {
       std::vector<int64_t> seen;
       for (const trial_case& c : *cases) seen.push_back(sizes_of(d, c).at(e.name));
-      std::sort(seen.begin(), seen.end());
+      std::ranges::sort(seen);
       s.table.push_back({e.name, device, std::to_string(seen.front()), std::to_string(seen[seen.size() / 2]),
                          std::to_string(seen.back())});
     }
@@ -206,7 +206,7 @@ explanation_section input_section(const named_formula& f, const std::vector<tria
     for (const trial_case& c : cases) ++counts[c.at(x.name).fill.distribution];
     std::vector<std::pair<int, std::string>> sorted;
     for (const auto& [name, count] : counts) sorted.emplace_back(-count, name);
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     std::vector<std::string> parts;
     for (const auto& [count, name] : sorted) {
       if (parts.size() == 6) {
@@ -257,7 +257,7 @@ explanation_section magnitude_section(const shared_formula& f, const std::vector
       if (!d.is_free && std::isfinite(d.expected) && d.expected != 0) shares.push_back(d.bound / std::fabs(d.expected));
     }
     listed.insert(recipe);
-    std::sort(shares.begin(), shares.end());
+    std::ranges::sort(shares);
     const auto text = [&](size_t i) { return shares.empty() ? std::string("-") : fmt::format("{:.2g}", shares[i]); };
     std::vector<std::string> sizes;
     for (const auto& [name, n] : call.sizes) sizes.push_back(fmt::format("{}={}", name, n));

@@ -22,10 +22,9 @@ namespace {
 // Extents that only index lists mention: a case says their size in a knob of this name.
 bool is_of_no_tensor(const formula_operator& op, const std::string& extent) {
   const auto mentions_it = [&](const formula::tensor& t) {
-    return std::any_of(t.shape.begin(), t.shape.end(), [&](const expr& e) { return formula::mentions(e, extent); });
+    return std::ranges::any_of(t.shape, [&](const expr& e) { return formula::mentions(e, extent); });
   };
-  return std::none_of(op.inputs.begin(), op.inputs.end(), mentions_it) &&
-         std::none_of(op.outputs.begin(), op.outputs.end(), mentions_it);
+  return std::ranges::none_of(op.inputs, mentions_it) && std::ranges::none_of(op.outputs, mentions_it);
 }
 
 // -1 where the value of an extent is none, as of a window that is larger than its image.
@@ -190,8 +189,7 @@ double cost_of_expression(const formula_operator& op, const formula::definition&
   if (e->what != kind::reduce) return 1 + inner;
   // One scan is for all elements that differ in this index: a term for each.
   const std::string last = formula::scan_index(e);
-  if (std::any_of(d.indices.begin(), d.indices.end(), [&](const formula::binder& b) { return b.index == last; }))
-    return 2 + inner;
+  if (std::ranges::any_of(d.indices, [&](const formula::binder& b) { return b.index == last; })) return 2 + inner;
   const auto size = [&](const expr& extent) {
     return extent ? static_cast<double>(std::max<int64_t>(1, size_or_none(extent, of))) : 1.0;
   };

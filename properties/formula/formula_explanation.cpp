@@ -198,7 +198,7 @@ std::string change_that_explains(const named_formula& f, const formula::call_dat
     if (operations_left < 0) break;
     try {
       formula::evaluation changed(m.op, call);
-      const bool explains = std::all_of(probed.begin(), probed.end(), [&](int64_t i) {
+      const bool explains = std::ranges::all_of(probed, [&](int64_t i) {
         return !changed.demand_of(output, i).is_free &&
                changed.judge(output, i, y.value(i / cols, i % cols), reference::precision::adaptive).accepted;
       });

@@ -84,8 +84,8 @@ bool admits(const formula_operator& op, const contract& c, const formula::call_d
   formula_operator stated = op;
   stated.contract = formula::to_text(c);
   formula::evaluation reference(stated, call);
-  return std::all_of(elements.begin(), elements.end(),
-                     [&](const returned_element& e) { return reference.judge(e.output, e.place, e.actual).accepted; });
+  return std::ranges::all_of(
+      elements, [&](const returned_element& e) { return reference.judge(e.output, e.place, e.actual).accepted; });
 }
 
 }  // namespace

@@ -163,10 +163,9 @@ void register_pair(const shared_formula& gradient, const shared_formula& primal)
     return !formula::is_integer(t.type) && !formula::has_8_bits(t.type);
   };
   const std::vector<formula::tensor>&outputs = primal->op.outputs, &gradients = gradient->op.outputs;
-  if (!std::all_of(outputs.begin(), outputs.end(), is_rounded_once) ||
-      !std::all_of(gradients.begin(), gradients.end(), is_rounded_once) ||
-      !std::all_of(outputs.begin(), outputs.end(),
-                   [&](const formula::tensor& y) { return gradient->op.find_input(adjoint_name(y.name)); }))
+  if (!std::ranges::all_of(outputs, is_rounded_once) || !std::ranges::all_of(gradients, is_rounded_once) ||
+      !std::ranges::all_of(outputs,
+                           [&](const formula::tensor& y) { return gradient->op.find_input(adjoint_name(y.name)); }))
     return;
   pair_of_formulas& p = pairs()[gradient->engine_name()];
   p = {gradient, primal, ""};

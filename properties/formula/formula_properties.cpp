@@ -156,10 +156,10 @@ void check_permutation(trial& t, const named_formula& f, const std::vector<std::
     is_tried = true;
     std::vector<int64_t> order(static_cast<size_t>(n)), back(order.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [](int64_t a, int64_t b) {
+    std::ranges::sort(order, [](int64_t a, int64_t b) {
       return hash64(7, static_cast<uint64_t>(a)) < hash64(7, static_cast<uint64_t>(b));
     });
-    if (std::is_sorted(order.begin(), order.end())) std::reverse(order.begin(), order.end());
+    if (std::ranges::is_sorted(order)) std::ranges::reverse(order);
     for (int64_t i = 0; i < n; ++i) back[static_cast<size_t>(order[static_cast<size_t>(i)])] = i;
     tensor_map changed = inputs_of(t);
     permute(changed, f.op.inputs, extent, order);
@@ -226,7 +226,7 @@ class planner {
     add(
         "every-element-used", "an element that stands out, at any place of an input, is in the results", 30,
         [f = f_](const target& t, draw& d) { return draw_spike_case(*f, t, d); }, judged());
-    const bool is_any_free = std::any_of(f_->op.inputs.begin(), f_->op.inputs.end(), is_free_input);
+    const bool is_any_free = std::ranges::any_of(f_->op.inputs, is_free_input);
     if (is_any_free)
       add(
           "special-values", "NaN, infinities and extremes of inputs give what IEEE 754 makes of the formula", 40,
@@ -247,9 +247,9 @@ class planner {
   }
 
   bool has_free_input_of(const std::string& extent) const {
-    return std::any_of(f_->op.inputs.begin(), f_->op.inputs.end(), [&](const formula::tensor& x) {
+    return std::ranges::any_of(f_->op.inputs, [&](const formula::tensor& x) {
       const auto is_this = [&](const formula::expr& e) { return is_dimension(e, extent); };
-      return is_free_input(x) && std::any_of(x.shape.begin(), x.shape.end(), is_this);
+      return is_free_input(x) && std::ranges::any_of(x.shape, is_this);
     });
   }
 
@@ -334,8 +334,7 @@ class planner {
         judged())
         .holds = engine::is_misaligned;
     const auto has_rows = [](const formula::tensor& t) { return t.shape.size() > 1; };
-    if (std::any_of(f_->op.inputs.begin(), f_->op.inputs.end(), has_rows) ||
-        std::any_of(f_->op.outputs.begin(), f_->op.outputs.end(), has_rows))
+    if (std::ranges::any_of(f_->op.inputs, has_rows) || std::ranges::any_of(f_->op.outputs, has_rows))
       add(
           "layout", "leading dimensions and offsets change no bit", 10,
           [f = f_](const target& t, draw& d) {

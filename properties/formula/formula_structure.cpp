@@ -25,7 +25,7 @@ struct access {
 
 bool mentions_any(const expr& e, const std::set<std::string>& names) {
   const std::set<std::string> own = formula::names_in(e);
-  return std::any_of(own.begin(), own.end(), [&](const std::string& n) { return names.count(n) > 0; });
+  return std::ranges::any_of(own, [&](const std::string& n) { return names.count(n) > 0; });
 }
 
 // Lists every element of an input that an expression may read, with definitions inlined.
@@ -159,8 +159,7 @@ output_study study_output(const formula_operator& op, const formula::tensor& out
   s.found = std::move(all.found);
   s.value_names = std::move(all.value_names);
   for (const access& a : s.found) {
-    auto at = std::find_if(s.summaries.begin(), s.summaries.end(),
-                           [&](const access_summary& y) { return y.input == a.tensor; });
+    auto at = std::ranges::find_if(s.summaries, [&](const access_summary& y) { return y.input == a.tensor; });
     if (at == s.summaries.end()) {
       s.summaries.push_back({output.name, a.tensor, std::vector<dimension_reading>(a.subscripts.size())});
       at = std::prev(s.summaries.end());
@@ -177,8 +176,8 @@ bool is_extent(const expr& e, const std::string& name) { return e->what == kind:
 bool is_in_arithmetic(const expr& subscript, const std::string& index) {
   if (subscript->what == kind::name || subscript->what == kind::at) return false;
   if (subscript->what == kind::reduce) return formula::mentions(subscript, index);
-  return std::any_of(subscript->args.begin(), subscript->args.end(),
-                     [&](const expr& a) { return is_extent(a, index) || is_in_arithmetic(a, index); });
+  return std::ranges::any_of(subscript->args,
+                             [&](const expr& a) { return is_extent(a, index) || is_in_arithmetic(a, index); });
 }
 
 // True if slices of the extent are independent in this output.
@@ -204,28 +203,26 @@ bool is_batch(const formula_operator& op, const output_study& s, const std::stri
     }
   }
   if (index.empty()) return true;
-  const bool is_loose = std::any_of(s.found.begin(), s.found.end(), [&](const access& a) {
+  const bool is_loose = std::ranges::any_of(s.found, [&](const access& a) {
     const auto has = [&](const expr& e) { return formula::mentions(e, index); };
-    return std::any_of(a.conditions.begin(), a.conditions.end(), has) ||
-           std::any_of(a.subscripts.begin(), a.subscripts.end(),
-                       [&](const expr& e) { return is_in_arithmetic(e, index); });
+    return std::ranges::any_of(a.conditions, has) ||
+           std::ranges::any_of(a.subscripts, [&](const expr& e) { return is_in_arithmetic(e, index); });
   });
   return is_used && !is_loose && !s.value_names.count(index) && !s.value_names.count(extent);
 }
 
 void find_batch(const formula_operator& op, const std::vector<output_study>& all, formula_structure& s) {
   for (const std::string& extent : op.free_extents()) {
-    const bool is_a_dimension = std::any_of(op.outputs.begin(), op.outputs.end(), [&](const formula::tensor& t) {
-      return std::any_of(t.shape.begin(), t.shape.end(), [&](const expr& e) { return is_extent(e, extent); });
+    const bool is_a_dimension = std::ranges::any_of(op.outputs, [&](const formula::tensor& t) {
+      return std::ranges::any_of(t.shape, [&](const expr& e) { return is_extent(e, extent); });
     });
-    const bool is_listed = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const formula::tensor& t) {
-      return t.of && formula::mentions(t.of, extent);
-    });
+    const bool is_listed = std::ranges::any_of(
+        op.inputs, [&](const formula::tensor& t) { return t.of && formula::mentions(t.of, extent); });
     // A length that a formula divides by, or ends a loop with, is a value.
     const bool is_a_value =
-        std::any_of(all.begin(), all.end(), [&](const output_study& o) { return o.value_names.count(extent) > 0; });
+        std::ranges::any_of(all, [&](const output_study& o) { return o.value_names.count(extent) > 0; });
     if (is_a_dimension && !is_listed && !is_a_value &&
-        std::all_of(all.begin(), all.end(), [&](const output_study& o) { return is_batch(op, o, extent); }))
+        std::ranges::all_of(all, [&](const output_study& o) { return is_batch(op, o, extent); }))
       s.batch_extents.push_back(extent);
   }
 }
@@ -257,15 +254,14 @@ void find_in_place(const formula_operator& op, const std::vector<output_study>& 
 void find_emptying(const formula_operator& op, formula_structure& s) {
   for (const std::string& extent : op.free_extents()) {
     const auto is_empty = [&](const formula::tensor& t) {
-      return std::any_of(t.shape.begin(), t.shape.end(), [&](const expr& e) { return is_extent(e, extent); });
+      return std::ranges::any_of(t.shape, [&](const expr& e) { return is_extent(e, extent); });
     };
     const auto needs = [&](const formula::tensor& t) {
       const auto has = [&](const expr& e) { return !is_extent(e, extent) && formula::mentions(e, extent); };
-      return (t.of && formula::mentions(t.of, extent)) || std::any_of(t.shape.begin(), t.shape.end(), has);
+      return (t.of && formula::mentions(t.of, extent)) || std::ranges::any_of(t.shape, has);
     };
-    if (std::all_of(op.outputs.begin(), op.outputs.end(), is_empty) &&
-        std::none_of(op.inputs.begin(), op.inputs.end(), needs) &&
-        std::none_of(op.outputs.begin(), op.outputs.end(), needs))
+    if (std::ranges::all_of(op.outputs, is_empty) && std::ranges::none_of(op.inputs, needs) &&
+        std::ranges::none_of(op.outputs, needs))
       s.emptying_extents.push_back(extent);
   }
 }
@@ -324,11 +320,10 @@ class place_blindness {
 
 void find_permutable(const formula_operator& op, formula_structure& s) {
   for (const std::string& extent : op.free_extents()) {
-    const bool is_listed = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const formula::tensor& t) {
-      return t.of && formula::mentions(t.of, extent);
-    });
-    const bool is_a_dimension = std::any_of(op.inputs.begin(), op.inputs.end(), [&](const formula::tensor& t) {
-      return std::any_of(t.shape.begin(), t.shape.end(), [&](const expr& e) { return is_extent(e, extent); });
+    const bool is_listed = std::ranges::any_of(
+        op.inputs, [&](const formula::tensor& t) { return t.of && formula::mentions(t.of, extent); });
+    const bool is_a_dimension = std::ranges::any_of(op.inputs, [&](const formula::tensor& t) {
+      return std::ranges::any_of(t.shape, [&](const expr& e) { return is_extent(e, extent); });
     });
     if (!is_listed && is_a_dimension && place_blindness(op, extent).holds()) s.permutable_extents.push_back(extent);
   }

@@ -310,8 +310,8 @@ void check_linear(trial& t) {
 
 void check_zero_upstream(trial& t) {
   gru_data data = data_of(t);
-  std::fill(data.dy.begin(), data.dy.end(), 0.0);
-  std::fill(data.dhn.begin(), data.dhn.end(), 0.0);
+  std::ranges::fill(data.dy, 0.0);
+  std::ranges::fill(data.dhn, 0.0);
   const gru_answer zeros_above = ask(t, data);
   judge_steps(t, data, zeros_above);
   each_output(zeros_above, [&](const char* name, const std::vector<double>& v) {

@@ -131,7 +131,7 @@ host_tensor tensor_with(const tensor_spec& spec, const std::vector<T>& values) {
 }
 
 bool is_wanted(const gru_request& r, const std::string& name) {
-  return r.only.empty() || std::find(r.only.begin(), r.only.end(), name) != r.only.end();
+  return r.only.empty() || std::ranges::find(r.only, name) != r.only.end();
 }
 
 int64_t limit_of(const trial_case& c) { return static_cast<int64_t>(c.number("workspace_limit")); }
@@ -456,7 +456,7 @@ trial_case bare_gru_case(const gru_data& d, const std::vector<std::string>& outp
     if (info.is_input) c.tensors.back().fill = make_recipe("constant", {0});
   }
   for (tensor_spec& t : c.tensors)
-    if (t.is_workspace() || (!t.is_input && std::find(outputs.begin(), outputs.end(), t.name) == outputs.end()))
+    if (t.is_workspace() || (!t.is_input && std::ranges::find(outputs, t.name) == outputs.end()))
       empty(t);
     else
       set_shape(t, shape_by(c, t.name, sizes_of(d.shape())));

@@ -193,8 +193,7 @@ trial_case gates_of_arguments(const target& t, draw& d) {
 void check_passes(trial& t) {
   // A candidate with a history of its own goes backwards in the same call alone.
   if (const offer* const o = known_offer(t.the_case());
-      o &&
-      std::find(o->lacks.begin(), o->lacks.end(), trait_set{{trait::equal, "pass", "backward", 0}}) != o->lacks.end())
+      o && std::ranges::find(o->lacks, trait_set{{trait::equal, "pass", "backward", 0}}) != o->lacks.end())
     t.need("pass=backward");
   const gru_data data = data_of(t);
   const gru_answer both = ask(t, data);

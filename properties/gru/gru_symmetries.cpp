@@ -103,7 +103,7 @@ void check_directions(trial& t) {
 
 std::vector<int64_t> shuffled(int64_t size, uint64_t seed) {
   std::vector<int64_t> list = range(0, size);
-  std::stable_sort(list.begin(), list.end(), [&](int64_t a, int64_t b) {
+  std::ranges::stable_sort(list, [&](int64_t a, int64_t b) {
     return hash64(seed, static_cast<uint64_t>(a)) < hash64(seed, static_cast<uint64_t>(b));
   });
   return list;
@@ -272,7 +272,7 @@ void check_subsets(trial& t) {
     gru_answer some = ask(t, data, {.only = subset}), wanted = full;
     std::vector<bool> is_there;
     each_output(some, [&](const char* name, auto& v) {
-      const bool listed = std::find(subset.begin(), subset.end(), name) != subset.end();
+      const bool listed = std::ranges::find(subset, name) != subset.end();
       t.require(listed || v.empty(), "{} was not wanted", name);
       is_there.push_back(listed);
     });

@@ -94,7 +94,7 @@ struct fix_problem {
 };
 
 bool is_restored(const std::vector<fix_slots>& entries, int64_t slot) {
-  return std::any_of(entries.begin(), entries.end(), [&](const fix_slots& e) { return slot == e.first + e.mfb; });
+  return std::ranges::any_of(entries, [&](const fix_slots& e) { return slot == e.first + e.mfb; });
 }
 
 void judge_fix(trial& t, const fix_problem& p, const host_tensor& hist) {

@@ -169,7 +169,7 @@ void judge_scale(trial& t, const asked_scale& scale, const std::vector<double>& 
     const int expected = reference::fixed_exponent(x, max_rows);
     const auto actual = static_cast<double>(scale.exponent[part]);
     t.judge("scale", 0, part, 0, actual, reference::judge_fixed(dtype::f64, actual, expected));
-    const bool nonfinite = std::any_of(x.begin(), x.end(), [](double v) { return !std::isfinite(v); });
+    const bool nonfinite = std::ranges::any_of(x, [](double v) { return !std::isfinite(v); });
     t.require((scale.nonfinite >> part & 1) == (nonfinite ? 1u : 0u), "nonfinite is {}, bit {} is wrong",
               scale.nonfinite, part);
   }

@@ -320,7 +320,7 @@ void check_row_order(trial& t) {
   histogram_problem p(t);
   const two_histograms both(t, p);
   std::vector<int64_t> rows = p.leaf();
-  std::reverse(rows.begin(), rows.end());
+  std::ranges::reverse(rows);
   std::rotate(rows.begin(), rows.begin() + static_cast<int64_t>(rows.size() / 3), rows.end());
   p.set_leaf(rows);
   both.require_same_of(p, "the rows in another order");
@@ -333,7 +333,7 @@ void check_column_order(trial& t) {
   for (int64_t r = 0; r < p.num_rows(); ++r)
     for (int64_t c = 0; c < p.num_cols(); ++c) turned.set_bits(r, p.num_cols() - 1 - c, p.bins.bits(r, c));
   p.bins = turned;
-  std::reverse(p.columns.list.begin(), p.columns.list.end());
+  std::ranges::reverse(p.columns.list);
   both.require_same_of(p, "the columns in another order");
 }
 
@@ -342,7 +342,7 @@ void check_outside_rows(trial& t) {
   const std::vector<int64_t> leaf = p.leaf();
   const two_histograms both(t, p);
   for (int64_t r = 0; r < p.num_rows(); ++r) {
-    if (std::find(leaf.begin(), leaf.end(), r) != leaf.end()) continue;
+    if (std::ranges::find(leaf, r) != leaf.end()) continue;
     for (int64_t c = 0; c < p.num_cols(); ++c)
       p.bins.set_bits(r, c, static_cast<uint64_t>(p.columns.list[static_cast<size_t>(c)].bins - 1));
     // The row that sets the scale keeps its value.
@@ -503,7 +503,7 @@ void check_refusals(trial& t) {
   if (const std::string wrong = what_is_wrong(*find_description(c.op), c, false); !wrong.empty())
     return t.expect_refusal(wrong, [](auto&) {});
   // bins, cols, g, h, rows, hist
-  const bool has_all = std::all_of(c.tensors.begin(), c.tensors.end(), [](const auto& s) { return s.elements() > 0; });
+  const bool has_all = std::ranges::all_of(c.tensors, [](const auto& s) { return s.elements() > 0; });
   if (c.tensors.size() != 6 || !has_all || c.at("bins").rows() < 2)
     return t.skip("it takes a list, a column and two rows to break the contract in every way");
   for (size_t i = 0; i < 6; ++i) {

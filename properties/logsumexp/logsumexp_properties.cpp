@@ -154,8 +154,8 @@ void check_spike(const row_operator& op, trial& t) {
   const run_result r = t.run();
   for (int64_t row = 0; row < t.input("x").spec.rows(); ++row) {
     const std::vector<double> values = t.input("x").row(row);
-    const double peak = *std::max_element(values.begin(), values.end()), y = r.at("y").value(0, row);
-    if (std::count(values.begin(), values.end(), op.spike_rest) != static_cast<int64_t>(values.size()) - 1)
+    const double peak = *std::ranges::max_element(values), y = r.at("y").value(0, row);
+    if (std::ranges::count(values, op.spike_rest) != static_cast<int64_t>(values.size()) - 1)
       return t.skip(fmt::format("row {} is not one peak among {}", row, op.spike_rest));
     t.require(y == peak, "y[{}] = {:.9g} ({:a}), expected exactly {} in a row of one {} among {}", row, y, y, peak,
               peak, op.spike_rest);

@@ -29,7 +29,7 @@ std::vector<product_mode> modes_of(const target& t) {
   if (t.type != dtype::f32) return modes;
   for (const product_mode mode : {product_mode::tf32x3, product_mode::bf16x6})
     if (t.variants.empty() ||
-        std::any_of(t.variants.begin(), t.variants.end(), [&](const target::variant& v) { return mode_of(v) == mode; }))
+        std::ranges::any_of(t.variants, [&](const target::variant& v) { return mode_of(v) == mode; }))
       modes.push_back(mode);
   return modes;
 }
@@ -220,7 +220,7 @@ void force_a_variant(draw& d, const target& t, trial_case& c) {
   const size_t turn = static_cast<size_t>(d.index() / 3);
   set_knob(c, "variant", names[turn % names.size()]);
   const bool is_shared =
-      std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& x) { return x.is_in_memory_of_another(); });
+      std::ranges::any_of(c.tensors, [](const tensor_spec& x) { return x.is_in_memory_of_another(); });
   if (t.type != dtype::f32 && !is_shared && turn / names.size() % 2 == 0) align_rows(c);
 }
 

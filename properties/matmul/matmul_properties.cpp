@@ -47,8 +47,7 @@ trial_case thin_case(const target& t, draw& d) {
   const std::string mode(
       name_of(modes[modes.size() == 1 ? 0 : 1 + static_cast<size_t>(d.index() / 2) % (modes.size() - 1)]));
   const std::string tiles = "matmul_small_" + mode;
-  const bool has_tiles =
-      std::any_of(t.variants.begin(), t.variants.end(), [&](const auto& v) { return v.name == tiles; });
+  const bool has_tiles = std::ranges::any_of(t.variants, [&](const auto& v) { return v.name == tiles; });
   product_sizes of{d.between(2, 70), d.between(2, 30),
                    d.one_of({int64_t{33}, int64_t{64}, int64_t{65}, int64_t{129}, int64_t{192}})};
   const bool is_tiled = has_tiles && d.index() % 2 == 0;

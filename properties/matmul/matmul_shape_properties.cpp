@@ -360,9 +360,8 @@ trial_case ring_case(const target& t, draw& d) {
 }
 
 trial_case hazard_case(const target& t, draw& d) {
-  const bool has_ring = t.type != dtype::f32 && std::any_of(t.variants.begin(), t.variants.end(), [](const auto& v) {
-                          return v.name == "matmul_warpgroups";
-                        });
+  const bool has_ring = t.type != dtype::f32 &&
+                        std::ranges::any_of(t.variants, [](const auto& v) { return v.name == "matmul_warpgroups"; });
   trial_case c = d.index() % 2 == 0               ? small_tiles_case(t, d)
                  : d.index() % 4 == 1             ? vector_case(t, d)
                  : has_ring && d.index() % 8 == 3 ? ring_case(t, d)
@@ -472,7 +471,7 @@ trial_case refused_case(const target& t, draw& d) {
 }
 
 size_t place_of(const trial_case& c, std::string_view name) {
-  const auto found = std::find_if(c.tensors.begin(), c.tensors.end(), [&](const auto& s) { return s.name == name; });
+  const auto found = std::ranges::find_if(c.tensors, [&](const auto& s) { return s.name == name; });
   return static_cast<size_t>(found - c.tensors.begin());
 }
 
@@ -549,8 +548,7 @@ const property_registration registration([] {
   list.add("large-offset", "rows that lie more than 2^31 elements apart are read and written", far_case, check_product,
            27)
       .holds = [](const trial_case& c) {
-    return std::any_of(c.tensors.begin(), c.tensors.end(),
-                       [](const tensor_spec& t) { return t.ld >= (int64_t{1} << 31) - 5; });
+    return std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return t.ld >= (int64_t{1} << 31) - 5; });
   };
   list.add("dispatch", "at the ends of every box the variant of the box runs", dispatch_case, check_dispatch, 30)
       .holds = is_without_sigmoid;

@@ -53,8 +53,7 @@ trial_case shared_case(const target& t, draw& d) {
 }
 
 bool has_shared_memory(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& t) { return !t.same.empty() || !t.beside.empty(); });
+  return std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return !t.same.empty() || !t.beside.empty(); });
 }
 
 const property_registration registration([] {

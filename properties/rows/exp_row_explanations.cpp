@@ -49,8 +49,8 @@ bool agree(const explained_row& row, const doubles& actual, double slack, const 
   if (seen.empty() || seen.size() * 2 < actual.size()) return false;
   std::nth_element(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2), seen.end());
   common = seen[seen.size() / 2];
-  return std::all_of(seen.begin(), seen.end(),
-                     [&](double v) { return std::fabs(v - common) <= slack * std::max(1.0, std::fabs(common)); });
+  return std::ranges::all_of(
+      seen, [&](double v) { return std::fabs(v - common) <= slack * std::max(1.0, std::fabs(common)); });
 }
 
 // The median of exact / actual, where it is more than half of what the sum of the row may err by, and where it brings
@@ -96,8 +96,8 @@ std::string columns_sentence(const std::vector<int64_t>& outside, size_t n, cons
 constexpr double k_overflow = 88.72;
 
 std::string overflow_sentence(const doubles& x, const doubles& actual) {
-  const double most = *std::max_element(x.begin(), x.end());
-  const bool nothing = std::none_of(actual.begin(), actual.end(), [](double v) { return std::isfinite(v) && v != 0; });
+  const double most = *std::ranges::max_element(x);
+  const bool nothing = std::ranges::none_of(actual, [](double v) { return std::isfinite(v) && v != 0; });
   if (!nothing || most < k_overflow) return "";
   return fmt::format(
       "The maximum is the first wrong step: {} is above {}, where e^x overflows f32, and the results are those of "

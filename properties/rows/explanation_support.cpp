@@ -62,11 +62,9 @@ std::vector<int64_t> columns_outside(const engine::explained_row& row, const dou
 }
 
 std::string nan_sentence(const doubles& actual, const std::vector<int64_t>& outside) {
-  if (std::none_of(outside.begin(), outside.end(),
-                   [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); }))
-    return "";
-  const auto nans = std::count_if(outside.begin(), outside.end(),
-                                  [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); });
+  if (std::ranges::none_of(outside, [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); })) return "";
+  const auto nans =
+      std::ranges::count_if(outside, [&](int64_t i) { return std::isnan(actual[static_cast<size_t>(i)]); });
   return fmt::format(
       "NaN stands in {} where numbers are due. Outputs hold NaN before the call, so the store may be "
       "missing; else a step made Inf / Inf, 0 * Inf or Inf - Inf.",

@@ -27,13 +27,13 @@ constexpr double k_inf = std::numeric_limits<double>::infinity();
 }  // namespace
 
 bool all_finite(const std::vector<double>& row) {
-  return std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); });
+  return std::ranges::all_of(row, [](double v) { return std::isfinite(v); });
 }
 
 bool has_subnormal_terms(const std::vector<double>& row) {
   double maximum = -k_inf;
   for (const double v : row) maximum = std::max(maximum, v);
-  return std::any_of(row.begin(), row.end(), [&](double v) { return std::isfinite(v) && maximum - v > 87; });
+  return std::ranges::any_of(row, [&](double v) { return std::isfinite(v) && maximum - v > 87; });
 }
 
 void judge_index(trial& t, const run_result& r, int64_t row, int64_t expected) {
@@ -305,7 +305,7 @@ property& row_properties::add_for_input(std::string name, std::string sentence, 
       trial_case c = op.make_case(t, x.rows(), x.cols(), x.fill, extra);
       *c.find("x") = x;
       // For some element types two extras are the same call.
-      if (std::find(cases.begin(), cases.end(), c) == cases.end()) cases.push_back(std::move(c));
+      if (std::ranges::find(cases, c) == cases.end()) cases.push_back(std::move(c));
     }
     return cases;
   };
@@ -315,8 +315,7 @@ property& row_properties::add_for_input(std::string name, std::string sentence, 
 namespace {
 
 bool has_far_rows(const trial_case& c) {
-  return has_elements(c) &&
-         std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.ld >= k_far_rows; });
+  return has_elements(c) && std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return t.ld >= k_far_rows; });
 }
 
 bool has_rows_in_gaps(const trial_case& c) { return has_elements(c) && !c.at("y").beside.empty(); }

@@ -235,7 +235,7 @@ void check_monotone(const row_operator& op, trial& t) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < x.spec.cols(); ++i)
     if (std::isfinite(x.value(0, i))) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) {
     return sigma > 0 ? x.value(0, a) < x.value(0, b) : x.value(0, a) > x.value(0, b);
   });
   for (size_t k = 1; k < order.size(); ++k) {

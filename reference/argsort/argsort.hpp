@@ -14,7 +14,7 @@ namespace warpcheck::reference {
 inline std::vector<int64_t> argsort(std::span<const double> keys, bool descending) {
   std::vector<int64_t> columns(keys.size());
   std::iota(columns.begin(), columns.end(), int64_t{0});
-  std::stable_sort(columns.begin(), columns.end(), [&](int64_t i, int64_t j) {
+  std::ranges::stable_sort(columns, [&](int64_t i, int64_t j) {
     const double a = keys[static_cast<size_t>(i)], b = keys[static_cast<size_t>(j)];
     if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
     return descending ? a > b : a < b;

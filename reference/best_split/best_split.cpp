@@ -142,7 +142,7 @@ void walk_prefixes(const split_problem& p, const feature_view& v, const std::vec
     c.radius_h = v.radius_h;
     c.scanned_rows = exact_rows;
     c.categories.assign(order.begin(), order.begin() + k);
-    if (from_high) std::reverse(c.categories.begin(), c.categories.end());
+    if (from_high) std::ranges::reverse(c.categories);
     if (s.lightgbm_cuda) {  // every prefix is tried
       see(c);
       continue;
@@ -170,10 +170,10 @@ void scan_sorted(const split_problem& p, const feature_view& v, const candidate_
     const double rows = p.counts.empty() ? rows_of(p, m.h) : static_cast<double>(m.n);
     if (rows >= smooth && std::isfinite(key[b])) order.push_back(static_cast<uint32_t>(b));
   }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key[a] < key[b]; });
+  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return key[a] < key[b]; });
   const int64_t longest = std::min(p.settings.max_cat, static_cast<int64_t>(order.size() + 1) / 2);
   walk_prefixes(p, v, order, longest, false, see);
-  std::reverse(order.begin(), order.end());
+  std::ranges::reverse(order);
   walk_prefixes(p, v, order, longest, true, see);
 }
 
@@ -326,7 +326,7 @@ uint32_t drawn_threshold(uint64_t seed, int64_t feature, uint64_t size) {
 }
 
 bool goes_left(const split_feature& f, const split_result& r, int64_t bin) {
-  if (f.categorical) return std::find(r.categories.begin(), r.categories.end(), bin) != r.categories.end();
+  if (f.categorical) return std::ranges::find(r.categories, bin) != r.categories.end();
   const int64_t missing = f.missing == split_missing::nan    ? f.num_bin - 1
                           : f.missing == split_missing::zero ? f.default_bin
                                                              : -1;
@@ -420,7 +420,7 @@ split_result best_split(const split_problem& p) {
 }
 
 std::string inconsistency(const split_problem& p, const split_result& r) {
-  const auto f = std::find_if(p.features.begin(), p.features.end(), [&](const auto& x) { return x.id == r.feature; });
+  const auto f = std::ranges::find_if(p.features, [&](const auto& x) { return x.id == r.feature; });
   if (f == p.features.end()) return "no feature has the record's number";
   split_candidate_sums c{static_cast<size_t>(f - p.features.begin()), r.default_left, r.threshold, false,
                          f->categorical && f->num_bin > p.settings.max_onehot};

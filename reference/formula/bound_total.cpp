@@ -268,9 +268,8 @@ bounded bound_algebra::total::choice_result() const {
     } else if (std::isnan(choices_[i].v) || key(choices_[i]) > key(choices_[first])) {
       first = i;
     }
-  const bool all_exact = std::all_of(choices_.begin(), choices_.end(), [](const value& t) {
-    return (t.is_exact() || t.is_special()) && t.s == 0 && t.e == 0;
-  });
+  const bool all_exact = std::ranges::all_of(
+      choices_, [](const value& t) { return (t.is_exact() || t.is_special()) && t.s == 0 && t.e == 0; });
   value y = special_value(static_cast<double>(places_[first]));
   const double best = choices_[first].is_finite() && choices_[first].s == 0 ? choices_[first].lower() : -k_inf;
   for (size_t i = 0; i < choices_.size() && !all_exact; ++i)

@@ -127,7 +127,7 @@ class checker {
   }
 
   void bind(const std::string& index, position where) {
-    if (std::find(indices_.begin(), indices_.end(), index) != indices_.end())
+    if (std::ranges::find(indices_, index) != indices_.end())
       fail(file_, where, index + ": the index is bound already; use another name");
     if (index == "none") fail(file_, where, "none: an index cannot have this name, which is that of a value outside");
     const auto found = known_.find(index);
@@ -179,7 +179,7 @@ class checker {
   }
   void resolve_name(const expr& e, size_t subscripts) {
     const std::string& name = e->text;
-    if (name == "pi" || name == "inf" || std::find(indices_.begin(), indices_.end(), name) != indices_.end()) {
+    if (name == "pi" || name == "inf" || std::ranges::find(indices_, name) != indices_.end()) {
       if (subscripts > 0) fail(file_, e->where, name + ": it is not a tensor");
       return;
     }
@@ -232,9 +232,7 @@ class checker {
 }  // namespace
 
 bool is_whole(const formula_operator& op, const expr& e) {
-  const auto all = [&] {
-    return std::all_of(e->args.begin(), e->args.end(), [&](const expr& a) { return is_whole(op, a); });
-  };
+  const auto all = [&] { return std::ranges::all_of(e->args, [&](const expr& a) { return is_whole(op, a); }); };
   switch (e->what) {
     case kind::number: return e->text.find_first_of(".eE") == std::string::npos && e->text.size() <= 15;
     case kind::name: {

@@ -30,7 +30,7 @@ auto named(const Table& table, std::string_view name) {
 bool has_division(const expr& e) {
   if (e->what == kind::divide) return true;
   if (e->what == kind::at) return false;  // subscripts
-  return std::any_of(e->args.begin(), e->args.end(), has_division);
+  return std::ranges::any_of(e->args, has_division);
 }
 
 bool is_name(const expr& e, std::string_view name) { return e->what == kind::name && e->text == name; }
@@ -51,8 +51,7 @@ whole_code combined(const whole_code& a, const whole_code& b, int64_t factor) {
   whole_code sum = a;
   sum.base += multiplied(factor, b.base);
   for (const whole_code::term& t : b.terms) {
-    const auto found =
-        std::find_if(sum.terms.begin(), sum.terms.end(), [&](const auto& other) { return other.slot == t.slot; });
+    const auto found = std::ranges::find_if(sum.terms, [&](const auto& other) { return other.slot == t.slot; });
     if (found == sum.terms.end()) {
       sum.terms.push_back({t.slot, multiplied(factor, t.factor)});
     } else {
@@ -85,7 +84,7 @@ void compiler::run() {
 }
 
 const compiler::scope_index* compiler::find_index(const std::string& name) const {
-  const auto found = std::find_if(scope_.begin(), scope_.end(), [&](const scope_index& i) { return i.name == name; });
+  const auto found = std::ranges::find_if(scope_, [&](const scope_index& i) { return i.name == name; });
   return found == scope_.end() ? nullptr : &*found;
 }
 int compiler::add_index(const std::string& name, int64_t size) {
@@ -112,7 +111,7 @@ whole_code compiler::whole(const expr& e) const {
   }
   if (e->what == kind::at) return whole_at(e);
   for (const expr& a : e->args) w.args.push_back(whole(a));
-  const bool affine = std::all_of(w.args.begin(), w.args.end(), [](const auto& a) { return a.what == form::affine; });
+  const bool affine = std::ranges::all_of(w.args, [](const auto& a) { return a.what == form::affine; });
   const whole_code zero;
   if (e->what == kind::negate && affine) return combined(zero, w.args[0], -1);
   if (e->what == kind::add && affine) return combined(w.args[0], w.args[1], 1);
@@ -357,7 +356,7 @@ bool compiler::as_limit(const expr& e, const std::vector<binder>& bound, loop& l
     const expr &left = e->args[side], &right = e->args[1 - side];
     for (size_t i = 0; i < bound.size(); ++i) {
       if (!is_name(left, bound[i].index) || !is_whole(p_.op_, right)) continue;
-      if (std::any_of(bound.begin(), bound.end(), [&](const binder& b) { return mentions(right, b.index); })) continue;
+      if (std::ranges::any_of(bound, [&](const binder& b) { return mentions(right, b.index); })) continue;
       whole_code at = whole(right), after = at;
       if (at.what == whole_code::form::affine) {
         ++after.base;
@@ -407,8 +406,8 @@ void compiler::find_keys(code& c, const expr& e) const {
 void compiler::keep_reduction(code& c, const expr& e) {
   find_keys(c, e);
   const auto is_long = [](const scope_index& i) { return i.size > 1; };
-  const auto all = std::count_if(scope_.begin(), scope_.end(), is_long);
-  const auto used = std::count_if(c.key_sizes.begin(), c.key_sizes.end(), [](int64_t size) { return size > 1; });
+  const auto all = std::ranges::count_if(scope_, is_long);
+  const auto used = std::ranges::count_if(c.key_sizes, [](int64_t size) { return size > 1; });
   if (used < all) c.kept_id = p_.kept_reductions_++;
 }
 
@@ -464,16 +463,16 @@ maximum_match match_maximum(const formula_operator& op, const expr& x, const exp
   for (size_t i = 0; i < body->args.size(); ++i) {
     const auto is_it = [&](const binder& b) { return is_name(body->args[i], b.index); };
     const auto inside = [&](const binder& b) { return mentions(body->args[i], b.index); };
-    if (std::any_of(largest->bound.begin(), largest->bound.end(), is_it))
+    if (std::ranges::any_of(largest->bound, is_it))
       at.push_back({body->args[i]->text, x->args[i]});
-    else if (std::any_of(largest->bound.begin(), largest->bound.end(), inside) || !same(body->args[i], x->args[i]))
+    else if (std::ranges::any_of(largest->bound, inside) || !same(body->args[i], x->args[i]))
       return {};
   }
   maximum_match m{largest, largest->other, {}};
   for (const binder& b : largest->bound) {
-    const auto found = std::find_if(at.begin(), at.end(), [&](const auto& a) { return a.first == b.index; });
+    const auto found = std::ranges::find_if(at, [&](const auto& a) { return a.first == b.index; });
     const auto differs = [&](const auto& a) { return a.first == b.index && !same(a.second, found->second); };
-    if (found == at.end() || std::any_of(at.begin(), at.end(), differs)) return {};
+    if (found == at.end() || std::ranges::any_of(at, differs)) return {};
     m.at.push_back(found->second);
   }
   if (m.takes_part) m.takes_part = substitute(substitute(m.takes_part, names), at);
@@ -508,7 +507,7 @@ bool compiler::sums_the_maximum(const expr& e) const {
   const maximum_match m = match_maximum(p_.op_, term->args[0]->args[0], top);
   if (!m.top || m.at.size() != e->bound.size() || !same(m.takes_part, e->other)) return false;
   for (const binder& b : e->bound) {
-    const auto at = std::find_if(m.at.begin(), m.at.end(), [&](const expr& a) { return is_name(a, b.index); });
+    const auto at = std::ranges::find_if(m.at, [&](const expr& a) { return is_name(a, b.index); });
     if (at == m.at.end() || mentions(top, b.index)) return false;
     if (extent_of(m.top->bound[static_cast<size_t>(at - m.at.begin())], m.top) != extent_of(b, e)) return false;
   }

@@ -32,9 +32,7 @@ std::string refusal_of(std::string_view function) {
 
 }  // namespace
 
-bool is_keyword(std::string_view word) {
-  return std::find(k_keywords.begin(), k_keywords.end(), word) != k_keywords.end();
-}
+bool is_keyword(std::string_view word) { return std::ranges::find(k_keywords, word) != k_keywords.end(); }
 
 // Limits the recursion, so that no text exhausts the stack.
 struct expression_parser::deeper {
@@ -192,8 +190,7 @@ bool expression_parser::begins_reduction() const {
   const std::string_view last = peek(5);
   const bool lists_words =
       next == "," && is_word(peek(4)) && (last == ")" || last == "," || last == "<" || last == "where");
-  return lists_words && values_.count(std::string(first)) == 0 &&
-         std::find(indices_.begin(), indices_.end(), first) == indices_.end();
+  return lists_words && values_.count(std::string(first)) == 0 && std::ranges::find(indices_, first) == indices_.end();
 }
 
 expr expression_parser::reduction() {
@@ -239,7 +236,7 @@ expr expression_parser::reduction_body(const std::string& which, std::vector<bin
   const auto is_outside = [&](const step& s) {
     const std::set<std::string> names = names_in(s.right);
     return s.what != kind::remainder &&
-           std::none_of(bound.begin(), bound.end(), [&](const binder& b) { return names.count(b.index) > 0; });
+           std::ranges::none_of(bound, [&](const binder& b) { return names.count(b.index) > 0; });
   };
   size_t inside = steps.size();
   if (which == "sum" || which == "mean")

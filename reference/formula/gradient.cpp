@@ -105,7 +105,7 @@ class differentiation {
   }
   bool is_variable(const expr& e) const {
     const std::set<std::string> names = names_in(e);
-    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return variables_.count(n) > 0; });
+    return std::ranges::any_of(names, [&](const std::string& n) { return variables_.count(n) > 0; });
   }
 
   // The forward pass, in which each inner reduction becomes a definition of its own, so that its value has a name.
@@ -310,8 +310,7 @@ class differentiation {
       for (const use& u : uses)
         if (index.empty() && is_bound_index(u, i, shape[i])) index = u.subscripts[i]->text;
       const auto same_index = [&](const binder& b) { return b.index == index; };
-      if (index.empty() || std::any_of(d.indices.begin(), d.indices.end(), same_index))
-        index = fresh("t" + std::to_string(i));
+      if (index.empty() || std::ranges::any_of(d.indices, same_index)) index = fresh("t" + std::to_string(i));
       d.indices.push_back({index, shape[i]});
     }
     for (use& u : uses) u = placed(u, d.indices, [&](const std::string& stem) { return fresh(stem); });

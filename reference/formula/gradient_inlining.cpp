@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace warpcheck::formula::derivation {
 namespace {
 
@@ -17,7 +16,7 @@ bool is_alias(const definition& d) {
   const expr& e = d.value;
   if (e->what == kind::number || e->what == kind::name) return true;
   return e->what == kind::at && !e->other &&
-         std::all_of(e->args.begin(), e->args.end(), [](const expr& a) { return a->what == kind::name; });
+         std::ranges::all_of(e->args, [](const expr& a) { return a->what == kind::name; });
 }
 
 struct reads {
@@ -63,8 +62,7 @@ bool would_capture(const definition& d, const definition& reader) {
   bool captures = false;
   walk(d.value, [&](const expr& e) {
     for (const binder& b : e->bound) {
-      captures = captures || std::any_of(reader.indices.begin(), reader.indices.end(),
-                                         [&](const binder& r) { return r.index == b.index; });
+      captures = captures || std::ranges::any_of(reader.indices, [&](const binder& r) { return r.index == b.index; });
       walk(reader.value, [&](const expr& r) {
         for (const binder& other : r->bound) captures = captures || other.index == b.index;
       });

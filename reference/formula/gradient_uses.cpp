@@ -62,7 +62,7 @@ void restore_names(use& u, const std::vector<binder>& target,
   for (binder& b : u.bound) {
     std::string index = b.index.substr(1);
     const auto same_index = [&](const binder& t) { return t.index == index; };
-    if (std::any_of(target.begin(), target.end(), same_index)) index = fresh(index);
+    if (std::ranges::any_of(target, same_index)) index = fresh(index);
     restored.emplace_back(b.index, make_name(index));
     b.index = index;
   }
@@ -70,7 +70,7 @@ void restore_names(use& u, const std::vector<binder>& target,
 }
 
 void eliminate(use& u, const std::string& index, const expr& value) {
-  u.bound.erase(std::find_if(u.bound.begin(), u.bound.end(), [&](const binder& b) { return b.index == index; }));
+  u.bound.erase(std::ranges::find_if(u.bound, [&](const binder& b) { return b.index == index; }));
   substitute_all(u, {{index, value}});
 }
 
@@ -85,8 +85,7 @@ expr replaced(const expr& e, const expr& what, const expr& by) {
 bool take_exact_division(use& u, const expr& quotient) {
   const expr exact =
       make_binary(kind::equal, make_binary(kind::remainder, quotient->args[0], quotient->args[1]), literal(0));
-  const auto found =
-      std::find_if(u.conditions.begin(), u.conditions.end(), [&](const expr& c) { return same(c, exact); });
+  const auto found = std::ranges::find_if(u.conditions, [&](const expr& c) { return same(c, exact); });
   if (found == u.conditions.end()) return false;
   u.conditions.erase(found);
   return true;
@@ -127,7 +126,7 @@ bool always_holds(const expr& c, const binder& b) {
 }
 
 bool has_bound_index(const use& u, const expr& e) {
-  return std::any_of(u.bound.begin(), u.bound.end(), [&](const binder& b) { return mentions(e, b.index); });
+  return std::ranges::any_of(u.bound, [&](const binder& b) { return mentions(e, b.index); });
 }
 
 bool same_bound(const use& a, const use& b) {
@@ -175,16 +174,15 @@ expr value_of(const use& u) {
 void add_condition(std::vector<expr>& conditions, const expr& condition) {
   if (condition->what == kind::both) {
     for (const expr& part : condition->args) add_condition(conditions, part);
-  } else if (std::none_of(conditions.begin(), conditions.end(), [&](const expr& c) { return same(c, condition); })) {
+  } else if (std::ranges::none_of(conditions, [&](const expr& c) { return same(c, condition); })) {
     conditions.push_back(condition);
   }
 }
 
 bool is_bound_index(const use& u, size_t i, const expr& extent) {
   const expr& sub = u.subscripts[i];
-  return sub->what == kind::name && std::any_of(u.bound.begin(), u.bound.end(), [&](const binder& b) {
-           return b.index == sub->text && same(b.extent, extent);
-         });
+  return sub->what == kind::name &&
+         std::ranges::any_of(u.bound, [&](const binder& b) { return b.index == sub->text && same(b.extent, extent); });
 }
 
 use placed(use u, const std::vector<binder>& target, const std::function<std::string(const std::string&)>& fresh) {
@@ -206,17 +204,17 @@ std::vector<expr> take_common_conditions(std::vector<use>& uses) {
   std::vector<expr> common;
   if (uses.empty()) return common;
   for (const expr& c : uses[0].conditions) {
-    const bool in_all = std::all_of(uses.begin(), uses.end(), [&](const use& u) {
+    const bool in_all = std::ranges::all_of(uses, [&](const use& u) {
       return !has_bound_index(u, c) &&
-             std::any_of(u.conditions.begin(), u.conditions.end(), [&](const expr& other) { return same(c, other); });
+             std::ranges::any_of(u.conditions, [&](const expr& other) { return same(c, other); });
     });
     if (in_all) common.push_back(c);
   }
   for (use& u : uses)
     u.conditions.erase(std::remove_if(u.conditions.begin(), u.conditions.end(),
                                       [&](const expr& c) {
-                                        return std::any_of(common.begin(), common.end(),
-                                                           [&](const expr& other) { return same(c, other); });
+                                        return std::ranges::any_of(common,
+                                                                   [&](const expr& other) { return same(c, other); });
                                       }),
                        u.conditions.end());
   return common;
@@ -226,7 +224,7 @@ expr total_of(const formula_operator& op, std::vector<use> uses) {
   // Conditions of subscripts come first: they cost nothing, and may be limits of a loop.
   for (use& u : uses)
     std::stable_partition(u.conditions.begin(), u.conditions.end(), [&](const expr& c) {
-      return std::all_of(c->args.begin(), c->args.end(), [&](const expr& a) { return is_whole(op, a); });
+      return std::ranges::all_of(c->args, [&](const expr& a) { return is_whole(op, a); });
     });
   for (size_t i = 0; i < uses.size(); ++i)
     for (size_t j = i + 1; j < uses.size();)

@@ -135,8 +135,7 @@ class influence {
       case kind::equal:
       case kind::not_equal: return alike(follow(e->args[0]), follow(e->args[1])) ? k_none : k_unknown;
       default:
-        return std::all_of(e->args.begin(), e->args.end(), [&](const expr& a) { return follow(a).none(); }) ? k_none
-                                                                                                            : k_unknown;
+        return std::ranges::all_of(e->args, [&](const expr& a) { return follow(a).none(); }) ? k_none : k_unknown;
     }
   }
 

@@ -37,7 +37,7 @@ size_t token_length(std::string_view text) {
 
 bool continues(std::string_view token) {
   constexpr std::array words = {"->", "then", "else", "and", "or", "+", "-", "*", "/", "%", "^", ")", "]", "where"};
-  return std::find(words.begin(), words.end(), token) != words.end();
+  return std::ranges::find(words, token) != words.end();
 }
 
 std::string trimmed(std::string_view text) {

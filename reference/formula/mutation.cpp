@@ -133,9 +133,7 @@ class mutation {
         make_reduction(e->text, bound, make_binary(kind::greater, index, make_number(0)), e->args[0]));
   }
 
-  bool is_index(const std::string& name) const {
-    return std::find(indices_.begin(), indices_.end(), name) != indices_.end();
-  }
+  bool is_index(const std::string& name) const { return std::ranges::find(indices_, name) != indices_.end(); }
 
   const formula_operator& op_;
   std::vector<std::string> indices_;
@@ -149,7 +147,7 @@ std::vector<double> numbers_of(const formula_operator& op) {
   for (const definition& d : op.definitions)
     walk(d.value, [&](const expr& e) {
       const double v = e->what == kind::number ? std::strtod(e->text.c_str(), nullptr) : 0;
-      if (v != 0 && std::find(found.begin(), found.end(), v) == found.end()) found.push_back(v);
+      if (v != 0 && std::ranges::find(found, v) == found.end()) found.push_back(v);
     });
   return found;
 }

@@ -47,7 +47,7 @@ class terms {
   // True if no value of a floating-point input can change e.
   bool is_fixed(const expr& e) const {
     const std::set<std::string> names = names_in(e);
-    return std::none_of(names.begin(), names.end(), [&](const std::string& n) {
+    return std::ranges::none_of(names, [&](const std::string& n) {
       const tensor* const input = op_.find_input(n);
       return op_.find_definition(n) || (input && !is_integer(input->type) && !input->of);
     });
@@ -74,8 +74,7 @@ class terms {
 
   std::optional<term> of_element(const expr& e) const {
     const auto degree = degree_of_tensor(e->text);
-    if (!degree || !std::all_of(e->args.begin(), e->args.end(), [&](const expr& s) { return is_fixed(s); }))
-      return std::nullopt;
+    if (!degree || !std::ranges::all_of(e->args, [&](const expr& s) { return is_fixed(s); })) return std::nullopt;
     if (!e->other) return term{e, *degree};
     const std::optional<term> outside = of(e->other);
     if (!outside) return std::nullopt;

@@ -51,7 +51,7 @@ bool is_product(const expr& e) { return e->what == kind::multiply || e->what == 
 bool gives_up_factors(const expr& reduction) { return reduction->text == "sum" || reduction->text == "mean"; }
 bool depends_on(const expr& e, const std::vector<binder>& bound) {
   const std::set<std::string> names = names_in(e);
-  return std::any_of(bound.begin(), bound.end(), [&](const binder& b) { return names.count(b.index) > 0; });
+  return std::ranges::any_of(bound, [&](const binder& b) { return names.count(b.index) > 0; });
 }
 
 // True if a product that begins with a reduction needs no parentheses around it, because its factors parse as outside.
@@ -63,7 +63,7 @@ bool begins_with_open_reduction(const expr& e) {
     first = first->args[0];
   }
   return first->what == kind::reduce && gives_up_factors(first) && !factors.empty() &&
-         std::none_of(factors.begin(), factors.end(), [&](const expr& f) { return depends_on(f, first->bound); });
+         std::ranges::none_of(factors, [&](const expr& f) { return depends_on(f, first->bound); });
 }
 
 std::string show(const expr& e, int outer);

@@ -72,8 +72,8 @@ int64_t whole_value(const expr& e, const whole_values& of) {
 int64_t program::whole(const expr& e) const { return whole_value(e, integers_); }
 
 definition_code* program::find(std::string_view name) {
-  const auto found = std::find_if(definitions_.begin(), definitions_.end(),
-                                  [&](const definition_code& d) { return d.source->name == name; });
+  const auto found =
+      std::ranges::find_if(definitions_, [&](const definition_code& d) { return d.source->name == name; });
   return found == definitions_.end() ? nullptr : &*found;
 }
 

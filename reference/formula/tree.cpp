@@ -46,14 +46,14 @@ const function_info* find_function(std::string_view name) {
 
 template <class List>
 auto* find_named(const List& list, std::string_view name) {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
+  const auto found = std::ranges::find_if(list, [&](const auto& one) { return one.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
 
 void collect_names(const expr& e, std::vector<std::string>& bound, std::set<std::string>& found) {
   if (!e) return;
   const bool has_name = e->what == kind::name || e->what == kind::at;
-  if (has_name && std::find(bound.begin(), bound.end(), e->text) == bound.end()) found.insert(e->text);
+  if (has_name && std::ranges::find(bound, e->text) == bound.end()) found.insert(e->text);
   // The scope of a bound index does not include its own extent.
   for (const binder& b : e->bound) collect_names(b.extent, bound, found);
   for (const binder& b : e->bound) bound.push_back(b.index);
@@ -140,14 +140,13 @@ expr with_children(const expr& e, const std::function<expr(const expr&)>& change
 expr substitute(const expr& e, const replacements& names) {
   if (!e) return e;
   if (e->what == kind::name) {
-    const auto found = std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.first == e->text; });
+    const auto found = std::ranges::find_if(names, [&](const auto& n) { return n.first == e->text; });
     return found == names.end() ? e : found->second;
   }
   if (e->what != kind::reduce) return with_children(e, [&](const expr& a) { return substitute(a, names); });
   replacements inner;
   for (const auto& n : names)
-    if (std::none_of(e->bound.begin(), e->bound.end(), [&](const binder& b) { return b.index == n.first; }))
-      inner.push_back(n);
+    if (std::ranges::none_of(e->bound, [&](const binder& b) { return b.index == n.first; })) inner.push_back(n);
   node n = *e;
   for (binder& b : n.bound) b.extent = substitute(b.extent, names);
   n.args[0] = substitute(n.args[0], inner);
@@ -206,7 +205,7 @@ std::vector<std::string> formula_operator::free_extents() const {
   const auto add = [&](const expr& e) {
     walk(e, [&](const expr& n) {
       if (n->what != kind::name || find_scalar(n->text) || find_named(derived, n->text)) return;
-      if (std::find(names.begin(), names.end(), n->text) == names.end()) names.push_back(n->text);
+      if (std::ranges::find(names, n->text) == names.end()) names.push_back(n->text);
     });
   };
   for (const tensor& t : inputs)
@@ -286,7 +285,7 @@ expr with_guards(const formula_operator& op, const expr& e, std::vector<binder> 
     const std::vector<expr> shape = *op.shape_of(a->text);
     for (size_t k = 0; k < a->args.size(); ++k) {
       const expr& sub = a->args[k];
-      const bool fits = sub->what == kind::name && std::any_of(scope.begin(), scope.end(), [&](const binder& b) {
+      const bool fits = sub->what == kind::name && std::ranges::any_of(scope, [&](const binder& b) {
                           return b.index == sub->text && same(b.extent, shape[k]);
                         });
       if (fits) continue;

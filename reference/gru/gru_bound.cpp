@@ -466,7 +466,7 @@ gru_verdict judge_gru_gradient_steps(const gru_problem<double>& p, const gru_sta
 
 bool is_finite(const gru_problem<double>& p) {
   const auto tensors = gru_tensors<double>();
-  return std::all_of(tensors.begin(), tensors.end(), [&](const auto& t) {
+  return std::ranges::all_of(tensors, [&](const auto& t) {
     return std::all_of((p.*t.value).begin(), (p.*t.value).end(), [](double e) { return std::isfinite(e); });
   });
 }

@@ -26,14 +26,14 @@ struct reduce_row::exact_parts {
 };
 
 reduce_row::reduce_row(reduction op, std::span<const double> x, dtype type) : type_(type) {
-  if (std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); })) {
+  if (std::ranges::any_of(x, [](double v) { return std::isnan(v); })) {
     fixed_ = std::numeric_limits<double>::quiet_NaN();
   } else if (op == reduction::sum) {
     sum_up(x);
   } else if (op == reduction::min) {
-    fixed_ = x.empty() ? k_infinity : *std::min_element(x.begin(), x.end(), less_to_the_bit);
+    fixed_ = x.empty() ? k_infinity : *std::ranges::min_element(x, less_to_the_bit);
   } else {
-    fixed_ = x.empty() ? -k_infinity : *std::max_element(x.begin(), x.end(), less_to_the_bit);
+    fixed_ = x.empty() ? -k_infinity : *std::ranges::max_element(x, less_to_the_bit);
   }
   if (fixed_) expected_ = *fixed_;
 }
@@ -115,7 +115,7 @@ std::vector<model_step> reduce_steps(reduction op, std::span<const double> x, dt
   if (op == reduction::sum) return sum_steps("sum", x, expected, actual, type);
   const auto column_of = [&](double value) {
     const auto at =
-        std::find_if(x.begin(), x.end(), [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
+        std::ranges::find_if(x, [&](double v) { return v == value || (std::isnan(v) && std::isnan(value)); });
     return at == x.end() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(at - x.begin());
   };
   const double column = column_of(expected);

@@ -103,14 +103,13 @@ TEST(matmul_api, boxes_of_the_dispatch_cover_every_product_once) {
         for (const int64_t edge : {range[0], range[1]})
           for (const int64_t near : {edge - 1, edge, edge + 1})
             if (near >= 0) marks.push_back(near);
-    std::sort(marks.begin(), marks.end());
+    std::ranges::sort(marks);
     marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
     for (const int64_t m : marks)
       for (const int64_t n : marks)
         for (const int64_t k : marks) {
           const auto holds = [&](const matmul_region& r) { return within(r.m, m) && within(r.n, n) && within(r.k, k); };
-          ASSERT_EQ(std::count_if(boxes.begin(), boxes.end(), holds), m > 0 && n > 0 ? 1 : 0)
-              << m << ' ' << n << ' ' << k;
+          ASSERT_EQ(std::ranges::count_if(boxes, holds), m > 0 && n > 0 ? 1 : 0) << m << ' ' << n << ' ' << k;
         }
   }
 }

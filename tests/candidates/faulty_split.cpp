@@ -82,7 +82,7 @@ warpcheck_status best_split(warpcheck_call* call) {
       reference::split_result r = reference::best_split(p);
       // A second kernel for what no warp holds, with shorter numbers.
       if (flaw("wide-features-in-f32") &&
-          std::any_of(p.features.begin(), p.features.end(), [](const auto& f) { return f.num_bin > 256; }))
+          std::ranges::any_of(p.features, [](const auto& f) { return f.num_bin > 256; }))
         r.gain = static_cast<float>(r.gain);
       write_record(r, row_of<double>(*call->outputs[0], l), row_of<int64_t>(*call->outputs[1], l),
                    row_of<uint32_t>(*call->outputs[2], l), call->outputs[2]->shape[1]);

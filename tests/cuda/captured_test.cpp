@@ -83,7 +83,7 @@ class captured_call {
   void write(const trial_case& c) {
     for (size_t i = 0; i < memory_.size(); ++i) {
       host_tensor values(c.tensors[i]);
-      std::fill(values.bytes.begin(), values.bytes.end(), std::byte{0xff});
+      std::ranges::fill(values.bytes, std::byte{0xff});
       memory_[i]->write(c.tensors[i].is_input ? materialize(c.tensors[i]) : values);
     }
   }

@@ -99,11 +99,11 @@ TEST(coverage_minimums, name_the_class_that_is_never_drawn) {
     std::vector<trial_case> cases = everything();
     std::erase_if(cases, [&](const trial_case& c) {
       const std::vector<std::string> of = classes_of(c);
-      return std::find(of.begin(), of.end(), name) != of.end();
+      return std::ranges::find(of, name) != of.end();
     });
     const std::vector<std::string> sentences = unmet(cases);
     const std::string expected = "0 of 120 cases are of the class " + name + "; the coverage minimum is 1";
-    EXPECT_EQ(std::count(sentences.begin(), sentences.end(), expected), 1) << name;
+    EXPECT_EQ(std::ranges::count(sentences, expected), 1) << name;
   }
 }
 

@@ -37,7 +37,7 @@ TEST(draw, stays_in_its_range_and_reaches_both_ends) {
 TEST(critical_extents, hold_every_boundary_and_its_neighbours) {
   const std::vector<int64_t> all = critical_extents(three_variants(), 5000);
   for (int64_t e : {63, 64, 65, 66, 95, 96, 97, 2047, 2048, 2049, 2050, 1, 2, 31, 32, 33})
-    EXPECT_TRUE(std::binary_search(all.begin(), all.end(), e)) << e;
+    EXPECT_TRUE(std::ranges::binary_search(all, e)) << e;
   EXPECT_GE(all.front(), 1);
   EXPECT_LE(all.back(), 5000);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -162,8 +163,8 @@ TEST(distributions, edits_override_and_the_last_one_wins) {
 TEST(recipe_text, every_distribution_round_trips_with_each_count_of_arguments) {
   for (const distribution_info& d : distributions()) {
     if (d.name == "npy" || d.name == "derived") continue;
-    const auto most = static_cast<size_t>(std::count(d.parameters.begin(), d.parameters.end(), ',')) + 1;
-    const auto optional = static_cast<size_t>(std::count(d.parameters.begin(), d.parameters.end(), '?'));
+    const auto most = static_cast<size_t>(std::ranges::count(d.parameters, ',')) + 1;
+    const auto optional = static_cast<size_t>(std::ranges::count(d.parameters, '?'));
     for (size_t n = most - optional; n <= most; ++n) {
       const recipe r = make_recipe(std::string(d.name), std::vector<double>(n, 3.0));
       EXPECT_EQ(parse_recipe(format(r)), r);

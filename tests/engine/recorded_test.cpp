@@ -169,7 +169,7 @@ TEST(recorded, cases_of_the_row_generators) {
         now.emplace_back(fmt::format("{} {} {}", device, size, name_of(type)), fmt::format("{:016x}", hash));
       }
   for (const auto& [name, hash] : now)
-    EXPECT_TRUE(std::find(recorded.begin(), recorded.end(), std::pair(name, hash)) != recorded.end())
+    EXPECT_TRUE(std::ranges::find(recorded, std::pair(name, hash)) != recorded.end())
         << fmt::format("{{\"{}\", \"{}\"}},", name, hash);
 }
 

@@ -39,7 +39,7 @@ std::string refusal(std::string_view op, std::string_view statement) {
 
 bool is_tested(std::string_view op) {
   const auto& all = all_properties();
-  return std::any_of(all.begin(), all.end(), [&](const property& p) { return p.op == op && p.needs_batch_invariance; });
+  return std::ranges::any_of(all, [&](const property& p) { return p.op == op && p.needs_batch_invariance; });
 }
 
 TEST(statements, are_taken_by_the_operators_that_they_reach) {

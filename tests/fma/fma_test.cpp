@@ -29,7 +29,7 @@ class Bits : public testing::TestWithParam<const char*> {};
 
 TEST_P(Bits, AreTheSameEitherWay) {
   const std::vector<target> targets = find_targets(FMA_PORTABLE, GetParam(), "emulated");
-  const auto f32 = std::find_if(targets.begin(), targets.end(), [](const target& t) { return t.type == dtype::f32; });
+  const auto f32 = std::ranges::find_if(targets, [](const target& t) { return t.type == dtype::f32; });
   ASSERT_NE(f32, targets.end());
   int64_t compared = 0, finite = 0;
   for (const char* name : {"within-error-bound", "special-values"}) {

@@ -137,7 +137,7 @@ TEST(FormulaBesideHand, LogSoftmax) {
     return std::pair(row.expected_text(i), row.bound(i));
   }).expect_alike();
   cross((head + k_log_of_all + last).c_str(), true, row_of, [](const auto& row, const auto& x, int64_t i) {
-    const double top = *std::max_element(x.begin(), x.end()), gap = top - x[static_cast<size_t>(i)];
+    const double top = *std::ranges::max_element(x), gap = top - x[static_cast<size_t>(i)];
     const double more = error_of_maximum(x, -row.expected(i) - gap);
     return std::pair(row.expected_text(i), x.size() == 1 ? 0 : row.bound(i) + more);
   }).expect_alike();
@@ -150,7 +150,7 @@ TEST(FormulaBesideHand, LogSumExp) {
     return std::pair(row.expected_text(), row.bound());
   }).expect_alike();
   cross((head + k_log_of_all + last).c_str(), true, row_of, [](const auto& row, const auto& x, int64_t) {
-    const double more = error_of_maximum(x, row.expected() - *std::max_element(x.begin(), x.end()));
+    const double more = error_of_maximum(x, row.expected() - *std::ranges::max_element(x));
     return std::pair(row.expected_text(), x.size() == 1 ? 0 : row.bound() + more);
   }).expect_alike();
 }

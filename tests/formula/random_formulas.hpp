@@ -222,7 +222,7 @@ inline std::vector<formula_operator> library_of_formulas() {
   std::vector<std::filesystem::path> files;
   for (const auto& e : std::filesystem::directory_iterator(WARPCHECK_FORMULAS))
     if (e.path().extension() == ".op") files.push_back(e.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   std::vector<formula_operator> all;
   for (const auto& path : files) {
     std::ostringstream text;

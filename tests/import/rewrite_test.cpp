@@ -72,7 +72,7 @@ TEST(Launch, OfNestedTemplateArgumentsClosesInTheRightPlace) {
 TEST(Launch, OverSeveralLinesKeepsEveryLine) {
   const std::string text = k_kernels + "void f() {\n  k<<<\n    dim3(1,\n 2),\n  32\n  >>>(\n p);\n}\nint last;\n";
   const std::string s = rewritten(text);
-  EXPECT_EQ(std::count(s.begin(), s.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
+  EXPECT_EQ(std::ranges::count(s, '\n'), std::ranges::count(text, '\n'));
   EXPECT_TRUE(has(s, "kernel(k).at("));
 }
 

@@ -131,7 +131,7 @@ void solve(const problem& p) {
     std::vector<int64_t> places = {0, length - 1};
     if (length > k_beyond) places.push_back(k_beyond);
     places.insert(places.end(), o.changes.begin(), o.changes.end());
-    std::sort(places.begin(), places.end());
+    std::ranges::sort(places);
     y_data.push_back(make_output(size_of(o.type), length, places));
     y.push_back(std::make_unique<tensor>(y_data.back()->data(), o.type, extents(o.of_element)));
     outputs.push_back(&y.back()->dl);

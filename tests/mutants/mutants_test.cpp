@@ -125,8 +125,8 @@ TEST_F(Mutants, OnlyPropertiesThatAreAskedOfTheOperatorKill) {
   t.op = "softmax";
   const auto kills = [&](const std::string& property) {
     const std::vector<const engine::property*> killers = killers_of(t);
-    return std::any_of(killers.begin(), killers.end(),
-                       [&](const engine::property* p) { return p->op == t.op && p->name == property; });
+    return std::ranges::any_of(killers,
+                               [&](const engine::property* p) { return p->op == t.op && p->name == property; });
   };
   EXPECT_TRUE(kills("within-error-bound"));
   EXPECT_FALSE(kills("batch-invariance"));
@@ -161,9 +161,7 @@ TEST_F(Mutants, SampleIsDrawnByTheSeedAndNeverEmpty) {
   // A list that grows by one keeps its sample, but for one mutant.
   all.emplace_back().id = "B";
   const std::vector<std::string> grown = ids(sample_of(all, 8, 1));
-  EXPECT_GE(std::count_if(grown.begin(), grown.end(),
-                          [&](const std::string& id) { return std::count(sample.begin(), sample.end(), id) > 0; }),
-            2);
+  EXPECT_GE(std::ranges::count_if(grown, [&](const std::string& id) { return std::ranges::count(sample, id) > 0; }), 2);
 }
 
 TEST_F(Mutants, ListOfAPartOfTheSuiteTakesNoProperty) {

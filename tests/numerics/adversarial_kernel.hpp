@@ -81,7 +81,7 @@ inline float chained_sum(std::span<const float> terms, int64_t chain) {
 
 // One output: the element whose error is driven. Returns fl(numerator / sum).
 inline float adversarial_softmax(std::span<const double> x, int64_t index, const adversary& a) {
-  const double m = *std::max_element(x.begin(), x.end());
+  const double m = *std::ranges::max_element(x);
   std::vector<float> terms;
   terms.reserve(x.size());
   for (const double value : x) {
@@ -97,7 +97,7 @@ inline float adversarial_softmax(std::span<const double> x, int64_t index, const
 
 // r^, the sum without one maximum, and log1pf with 1 ulp of error on the correctly rounded result.
 inline float adversarial_tail(std::span<const double> x, const adversary& a) {
-  const auto held_out_max = std::max_element(x.begin(), x.end());
+  const auto held_out_max = std::ranges::max_element(x);
   std::vector<float> terms;
   for (auto it = x.begin(); it != x.end(); ++it) {
     if (it == held_out_max) continue;

@@ -2,6 +2,7 @@
 // allowances.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -193,7 +194,7 @@ TEST(log_reference, bounds_hold_for_adversarial_kernels) {
       const logsumexp_row sum(x, dtype::f32);
       const log_softmax_row row(x, dtype::f32);
       if (sum.contract_value()) continue;
-      const auto m = static_cast<float>(*std::max_element(x.begin(), x.end()));
+      const auto m = static_cast<float>(*std::ranges::max_element(x));
       for (const int ulps : {-2, 2}) {
         for (const int rescales : {0, 1, 2}) {
           const float tail = adversarial_tail(x, {0, ulps, rescales, chain_length(n)});

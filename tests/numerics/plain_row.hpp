@@ -21,7 +21,7 @@ struct plain_row {
 
   // Some element must be finite.
   plain_row(std::span<const double> row, int rescales, int lag) : x(row), q(rescales), slack(lag) {
-    const auto held_out_max = std::max_element(x.begin(), x.end());
+    const auto held_out_max = std::ranges::max_element(x);
     m = *held_out_max;
     std::vector<mp100> terms, errors;
     int finite = 1;
@@ -73,7 +73,7 @@ struct plain_row {
 
  private:
   static mp100 sorted_sum(std::vector<mp100> terms) {
-    std::sort(terms.begin(), terms.end());
+    std::ranges::sort(terms);
     return std::accumulate(terms.begin(), terms.end(), mp100(0));
   }
 };

@@ -40,7 +40,7 @@ TEST(softmax_bound, holds_for_kernels_that_spend_every_allowance) {
   for (const int n : {2, 3, 4, 5, 8, 33, 65, 517, 1024, 4096, 32768}) {
     for (const auto& [name, x] : adversarial_rows(n, 21 + n)) {
       const softmax_row row(x, dtype::f32);
-      const auto lowest = std::min_element(x.begin(), x.end()) - x.begin();
+      const auto lowest = std::ranges::min_element(x) - x.begin();
       for (const int64_t i : {int64_t{0}, int64_t{n / 2}, int64_t{n - 1}, row.argmax(), int64_t{lowest}}) {
         for (const adversary& a : adversaries(n)) {
           const float y = adversarial_softmax(x, i, a);

@@ -60,7 +60,7 @@ TEST(quotient, of_one_by_every_count_is_rounded_correctly) {
 TEST(quotient, of_terms_from_2_to_the_minus_100_is_rounded_correctly) {
   const operands o(k_many, -100, 0);
   EXPECT_EQ(wrong(o.e, o.s, quotients(o.e, o.s)), 0);
-  EXPECT_TRUE(std::any_of(o.e.begin(), o.e.end(), [&](const float& e) {
+  EXPECT_TRUE(std::ranges::any_of(o.e, [&](const float& e) {
     return std::fpclassify(e / o.s[static_cast<size_t>(&e - o.e.data())]) == FP_SUBNORMAL;
   })) << "no result is subnormal";
   // The operands are telling: without the correction many a quotient is wrong.

@@ -54,7 +54,7 @@ case_report failing(const trial_case& c) {
 std::vector<target> targets_of(const property& p) {
   std::vector<target> targets;
   for (target& t : find_targets("builtin", p.op, "emulated"))
-    if (std::find(p.types.begin(), p.types.end(), t.type) != p.types.end()) targets.push_back(std::move(t));
+    if (std::ranges::find(p.types, t.type) != p.types.end()) targets.push_back(std::move(t));
   return targets;
 }
 

@@ -123,7 +123,7 @@ const std::vector<planted> k_bugs = {
     {"a row of -Inf only",
      [](const trial_case& c) {
        return any_row(c, [](const std::vector<double>& r) {
-         return !r.empty() && std::all_of(r.begin(), r.end(), [](double v) { return v == -HUGE_VAL; });
+         return !r.empty() && std::ranges::all_of(r, [](double v) { return v == -HUGE_VAL; });
        });
      },
      "v1 planted/any x=f32[4x300] fill=masked(0,300,5) | y=f32[4x300] | s=i64[4] |",
@@ -161,7 +161,7 @@ const std::vector<planted> k_bugs = {
     {"ties of the maximum",
      [](const trial_case& c) {
        return any_row(c, [](const std::vector<double>& r) {
-         return !r.empty() && std::count(r.begin(), r.end(), *std::max_element(r.begin(), r.end())) > 1;
+         return !r.empty() && std::ranges::count(r, *std::ranges::max_element(r)) > 1;
        });
      },
      "v1 planted/any x=f32[30x200] fill=duplicates(3,9) | y=f32[30x200] | s=i64[30] |",
@@ -196,7 +196,7 @@ const std::vector<planted> k_bugs = {
     {"both infinities in one row",
      [](const trial_case& c) {
        return any_row(c, [](const std::vector<double>& r) {
-         return std::count(r.begin(), r.end(), HUGE_VAL) && std::count(r.begin(), r.end(), -HUGE_VAL);
+         return std::ranges::count(r, HUGE_VAL) && std::ranges::count(r, -HUGE_VAL);
        });
      },
      "v1 planted/any x=f32[9x500] fill=randn(3) edit=1,7:+inf edit=3,499:-inf edit=3,20:1 "

@@ -49,8 +49,7 @@ nlohmann::json to_json(const tensor_view& v) {
 }
 
 bool has_work(const std::vector<tensor_view>& tensors) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [](const tensor_view& v) { return !v.rule->is_input && !v.is_empty(); });
+  return std::ranges::any_of(tensors, [](const tensor_view& v) { return !v.rule->is_input && !v.is_empty(); });
 }
 
 // True if the function accepts the element type of the first input. It lists types of the operator's first form.

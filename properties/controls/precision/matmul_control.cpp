@@ -44,8 +44,7 @@ split_product bf16_way() {
 
 // True if parts are normal numbers and nothing overflows.
 bool is_usual(const std::vector<float>& x) {
-  return std::all_of(x.begin(), x.end(),
-                     [](float v) { return v == 0 || (std::fabs(v) > 0x1p-60f && std::fabs(v) < 0x1p60f); });
+  return std::ranges::all_of(x, [](float v) { return v == 0 || (std::fabs(v) > 0x1p-60f && std::fabs(v) < 0x1p60f); });
 }
 
 float dot(double mode, const std::vector<float>& a, const std::vector<float>& b) {

@@ -35,7 +35,7 @@ int64_t parse_integer(std::string_view what, std::string_view text, int64_t leas
 
 bool is_name(std::string_view text) {
   return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
 }
 
 // An operator's name; that of a formula operator ends with ".op".
@@ -95,7 +95,7 @@ tensor_spec parse_tensor(std::string_view group) {
   std::vector<std::string_view> seen;
   for (std::string_view word : non_empty_parts(group, ' ')) {
     const auto [key, value] = split_key(word);
-    if (key != "edit" && std::find(seen.begin(), seen.end(), key) != seen.end())
+    if (key != "edit" && std::ranges::find(seen, key) != seen.end())
       throw usage_error(fmt::format("tensor {}: key '{}' is given twice", t.name, key));
     seen.push_back(key);
     if (t.name.empty()) {
@@ -224,13 +224,12 @@ void settle_memory(trial_case& c) {
 }
 
 const tensor_spec* guest_of(const trial_case& c, const tensor_spec& host) {
-  const auto guest =
-      std::find_if(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& t) { return t.beside == host.name; });
+  const auto guest = std::ranges::find_if(c.tensors, [&](const tensor_spec& t) { return t.beside == host.name; });
   return guest == c.tensors.end() ? nullptr : &*guest;
 }
 
 const tensor_spec* trial_case::find(std::string_view tensor) const {
-  const auto t = std::find_if(tensors.begin(), tensors.end(), [&](const tensor_spec& s) { return s.name == tensor; });
+  const auto t = std::ranges::find_if(tensors, [&](const tensor_spec& s) { return s.name == tensor; });
   return t == tensors.end() ? nullptr : &*t;
 }
 
@@ -262,8 +261,7 @@ std::string trial_case::knob(std::string_view name) const {
 }
 
 bool has_arrays_in_hand(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& t) { return t.fill.distribution == "npy"; });
+  return std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return t.fill.distribution == "npy"; });
 }
 
 double trial_case::number(std::string_view name) const {
@@ -367,7 +365,7 @@ trial_case parse_case(std::string_view text, const std::vector<knob_info>& extra
         split_key(word);  // not a structured binding: lambdas cannot capture those before C++20's clang 16
     const std::string_view key = parts.first, value = parts.second;
     const auto known = [key](const std::vector<knob_info>& list) {
-      return std::any_of(list.begin(), list.end(), [key](const knob_info& i) { return i.name == key; });
+      return std::ranges::any_of(list, [key](const knob_info& i) { return i.name == key; });
     };
     if (!known(standard_knobs()) && !known(extra)) {
       std::string names;

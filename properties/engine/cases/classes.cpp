@@ -95,7 +95,7 @@ std::string extent_text(int64_t n) {
 }  // namespace
 
 std::vector<std::string> classes_of(const trial_case& c) {
-  const auto first = std::find_if(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.is_input; });
+  const auto first = std::ranges::find_if(c.tensors, [](const tensor_spec& t) { return t.is_input; });
   if (first == c.tensors.end()) return {};
   size_t rank = 0;
   for (const tensor_spec& t : c.tensors)
@@ -138,11 +138,11 @@ std::vector<std::string> unmet_coverage_minimums(std::string_view op, const std:
                                                  int64_t cases) {
   std::vector<std::string> sentences;
   const auto is_matrix = [](const auto& r) { return r.first.starts_with("rows:") && r.first != k_vector; };
-  const bool has_rows = std::any_of(reached.begin(), reached.end(), is_matrix);
+  const bool has_rows = std::ranges::any_of(reached, is_matrix);
   for (const std::string& name : required_classes()) {
     if (name.starts_with("rows:") && !has_rows && reached.count(std::string(k_vector))) continue;
     const auto is_this = [&](const coverage_exemption& w) { return w.op == op && w.name == name; };
-    if (std::any_of(coverage_exemptions().begin(), coverage_exemptions().end(), is_this)) continue;
+    if (std::ranges::any_of(coverage_exemptions(), is_this)) continue;
     const auto found = reached.find(name);
     const int64_t have = found == reached.end() ? 0 : found->second;
     if (have < coverage_minimum(cases))

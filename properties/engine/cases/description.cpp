@@ -92,22 +92,21 @@ void derive(const description& d, const trial_case& c, sizes& of) {
 }  // namespace
 
 const tensor_rule* call_form::find(std::string_view tensor) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == tensor; });
+  const auto found = std::ranges::find_if(tensors, [&](const auto& t) { return t.name == tensor; });
   return found == tensors.end() ? nullptr : &*found;
 }
 
 const call_form* description::form_of(const trial_case& c) const {
   const auto fits = [&](const call_form& form) {
-    return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) { return form.find(t.name); }) &&
-           std::all_of(form.tensors.begin(), form.tensors.end(),
-                       [&](const tensor_rule& t) { return t.is_optional || c.find(t.name); });
+    return std::ranges::all_of(c.tensors, [&](const auto& t) { return form.find(t.name); }) &&
+           std::ranges::all_of(form.tensors, [&](const tensor_rule& t) { return t.is_optional || c.find(t.name); });
   };
-  const auto found = std::find_if(forms.begin(), forms.end(), fits);
+  const auto found = std::ranges::find_if(forms, fits);
   return found == forms.end() ? nullptr : &*found;
 }
 
 const extent_info* description::find(std::string_view extent) const {
-  const auto found = std::find_if(extents.begin(), extents.end(), [&](const auto& e) { return e.name == extent; });
+  const auto found = std::ranges::find_if(extents, [&](const auto& e) { return e.name == extent; });
   return found == extents.end() ? nullptr : &*found;
 }
 
@@ -146,7 +145,7 @@ description description_of(const contract& c) {
 }
 
 extent_info& find_extent(description& d, std::string_view name) {
-  return *std::find_if(d.extents.begin(), d.extents.end(), [&](const extent_info& e) { return e.name == name; });
+  return *std::ranges::find_if(d.extents, [&](const extent_info& e) { return e.name == name; });
 }
 
 void describe_operator(description d) {
@@ -173,8 +172,7 @@ void describe_operator(description d) {
 }
 
 const description* find_description(std::string_view op) {
-  const auto found = std::find_if(described_operators().begin(), described_operators().end(),
-                                  [&](const description& d) { return d.op == op; });
+  const auto found = std::ranges::find_if(described_operators(), [&](const description& d) { return d.op == op; });
   return found == described_operators().end() ? nullptr : &*found;
 }
 
@@ -390,7 +388,7 @@ std::string wrong_shape(const tensor_rule& info, const call_form& form, const tr
 }
 
 bool is_derived(const call_form& form, const std::string& tensor) {
-  return std::find(form.derived.begin(), form.derived.end(), tensor) != form.derived.end();
+  return std::ranges::find(form.derived, tensor) != form.derived.end();
 }
 
 std::string wrong_fill(const call_form& form, const tensor_spec& t) {
@@ -402,7 +400,7 @@ std::string wrong_fill(const call_form& form, const tensor_spec& t) {
 // True if the contract allows an input to be the memory of another, as the case demands.
 std::string wrong_sharing(const tensor_rule& info, const tensor_spec& t) {
   const auto& may_be = info.may_be;
-  if (t.same.empty() || std::find(may_be.begin(), may_be.end(), t.same) != may_be.end()) return "";
+  if (t.same.empty() || std::ranges::find(may_be, t.same) != may_be.end()) return "";
   return fmt::format("tensor {}: same={} is not allowed; {}", t.name, t.same,
                      may_be.empty() ? "it must have memory of its own"
                                     : fmt::format("it may be the same as {}", fmt::join(may_be, ", ")));
@@ -475,8 +473,7 @@ tensor_spec& add_tensor(trial_case& c, std::string_view name, dtype type, recipe
   tensor_spec t = make_tensor(form, info, type);
   t.type = type;
   t.fill = std::move(fill);
-  const auto behind =
-      std::find_if(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) { return form.find(s.name) > &info; });
+  const auto behind = std::ranges::find_if(c.tensors, [&](const tensor_spec& s) { return form.find(s.name) > &info; });
   const sizes of = sizes_of(d, c);
   const auto at = c.tensors.insert(behind, std::move(t)) - c.tensors.begin();
   reshape(d, c, of);

@@ -31,7 +31,7 @@ std::vector<int64_t> critical_extents(const target& t, int64_t most, size_t exte
   for (int64_t c : centres)
     for (int64_t e : {c - 1, c, c + 1})
       if (e >= 1 && e <= most) all.push_back(e);
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
@@ -65,7 +65,7 @@ sizes draw_sizes(draw& d, const target& t, const description& of, const sizes& m
     if (e.derived) continue;
     const auto limit = most.find(e.name);
     const int64_t greatest = limit == most.end() ? 33 : limit->second;
-    const auto published = std::find(t.extents.begin(), t.extents.end(), e.name);
+    const auto published = std::ranges::find(t.extents, e.name);
     const int64_t kind = d.between(0, 19);
     if (kind == 0)
       drawn[e.name] = d.between(0, 1);

@@ -28,13 +28,13 @@ constexpr dtype k_seeded_types[] = {dtype::f16, dtype::bf16, dtype::f32, dtype::
 // If the candidate lacks the technique that the case forces, the case is for the candidate's own dispatch.
 void take_own_dispatch(const target& t, trial_case& c) {
   const auto forced = c.knobs.find("variant");
-  if (forced != c.knobs.end() && std::none_of(t.variants.begin(), t.variants.end(),
-                                              [&](const target::variant& v) { return v.name == forced->second; }))
+  if (forced != c.knobs.end() &&
+      std::ranges::none_of(t.variants, [&](const target::variant& v) { return v.name == forced->second; }))
     c.knobs.erase(forced);
 }
 
 bool fits(const trial_case& c, const target& t) {
-  return std::all_of(c.tensors.begin(), c.tensors.end(), [&](const tensor_spec& s) {
+  return std::ranges::all_of(c.tensors, [&](const tensor_spec& s) {
     return !s.is_input || (s.rows() <= t.max_rows && s.cols() <= t.max_cols);
   });
 }
@@ -57,14 +57,13 @@ std::set<std::string> missing_of(const property& p, const offer& o, const trial_
   if (is_case_of(o)) return {taken.begin(), taken.end()};
   offer more = o;
   while (!is_case_of(more)) {
-    const size_t lost = std::erase_if(more.lacks, [&](const trait_set& traits) {
-      return std::find(taken.begin(), taken.end(), text_of(traits)) != taken.end();
-    });
+    const size_t lost = std::erase_if(
+        more.lacks, [&](const trait_set& traits) { return std::ranges::find(taken, text_of(traits)) != taken.end(); });
     if (lost == 0) return {};
   }
   std::set<std::string> needed;
   for (const trait_set& traits : o.lacks) {
-    if (std::find(more.lacks.begin(), more.lacks.end(), traits) != more.lacks.end()) continue;
+    if (std::ranges::find(more.lacks, traits) != more.lacks.end()) continue;
     more.lacks.push_back(traits);
     if (is_case_of(more)) continue;
     more.lacks.pop_back();

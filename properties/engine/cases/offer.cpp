@@ -75,7 +75,7 @@ bool leaves_out(const trial_case& c, const std::string& name) {
   if (!rule || !rule->is_optional || is_listed(c, name)) return false;
   if (rule->before.empty() && !why_absent(c, *rule).empty()) return false;
   const std::vector<int64_t> shape = shape_by(c, name, sizes_of(*d, c));
-  return std::find(shape.begin(), shape.end(), 0) == shape.end();
+  return std::ranges::find(shape, 0) == shape.end();
 }
 
 std::vector<std::string_view> factors_of(const trait& t) { return trimmed_parts(t.name, "*"); }
@@ -95,9 +95,8 @@ int64_t product_of(const trial_case& c, const trait& t) {
 
 bool are_different(const trial_case& c, const trait& t) {
   const std::vector<std::string_view> extents = compared_by(t);
-  return std::any_of(extents.begin(), extents.end(), [&](std::string_view extent) {
-    return extent_size(c, extent) != extent_size(c, extents.front());
-  });
+  return std::ranges::any_of(
+      extents, [&](std::string_view extent) { return extent_size(c, extent) != extent_size(c, extents.front()); });
 }
 
 // ---- cases without a trait ----
@@ -238,7 +237,7 @@ std::vector<trial_case> of_equal_extents(const trial_case& c, const trait& t) {
   const axis extents(names.begin(), names.end());
   std::vector<int64_t> all;
   for (const std::string& extent : extents) all.push_back(extent_size(c, extent));
-  const auto [least, largest] = std::minmax_element(all.begin(), all.end());
+  const auto [least, largest] = std::ranges::minmax_element(all);
   const double most = std::max(product_of_extents(c), k_small_product);
   int64_t size = *least;
   for (int64_t step = *largest - size; step > 0 && *least > 0; step /= 2)  // a case without elements stays one
@@ -406,8 +405,8 @@ std::vector<trial_case> without(const trial_case& c, const trait& t) {
 }
 
 const trait_set* offer::missing(const trial_case& c) const {
-  const auto found = std::find_if(lacks.begin(), lacks.end(), [&](const trait_set& traits) {
-    return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
+  const auto found = std::ranges::find_if(lacks, [&](const trait_set& traits) {
+    return std::ranges::all_of(traits, [&](const trait& t) { return has(c, t); });
   });
   return found == lacks.end() ? nullptr : &*found;
 }
@@ -424,8 +423,7 @@ bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken
       for (trial_case& other : without(c, t)) others.push_back(std::move(other));
     if (others.empty()) return false;
     // The first that is offered, or else the first of all.
-    const auto offered =
-        std::find_if(others.begin(), others.end(), [&](const trial_case& other) { return !o.missing(other); });
+    const auto offered = std::ranges::find_if(others, [&](const trial_case& other) { return !o.missing(other); });
     c = std::move(offered == others.end() ? others.front() : *offered);
   }
   return false;

@@ -41,8 +41,8 @@ std::string text_of(const trait& t) {
 }
 
 bool is_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 bool is_number(std::string_view text, int64_t& value) {
@@ -65,7 +65,7 @@ const scalar_rule* find_value(const description& d, std::string_view name, const
 }
 
 bool are_extents(const description& d, const std::vector<std::string_view>& names) {
-  return std::all_of(names.begin(), names.end(), [&](std::string_view name) { return d.find(name); });
+  return std::ranges::all_of(names, [&](std::string_view name) { return d.find(name); });
 }
 
 bool is_trait(const description& d, const trait& t) {

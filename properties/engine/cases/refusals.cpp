@@ -92,7 +92,7 @@ void refuse_common(trial& t, workspace_size given) {
   const description& d = *find_description(c.op);
   const call_form& form = *d.form_of(c);
   const sizes of = sizes_of(d, c);
-  if (std::any_of(of.begin(), of.end(), [&](const auto& e) { return !d.find(e.first)->derived && e.second < 1; }))
+  if (std::ranges::any_of(of, [&](const auto& e) { return !d.find(e.first)->derived && e.second < 1; }))
     t.skip("a call without elements does not break the contract in every way");
   for (const extent_info& e : d.extents)
     if (!e.derived && of.count(e.name)) refuse_negative(t, d, e.name);

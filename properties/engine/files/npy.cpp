@@ -146,9 +146,7 @@ class header_parser {
   size_t at_ = 0;
 };
 
-bool contains(std::span<const dtype> types, dtype type) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
+bool contains(std::span<const dtype> types, dtype type) { return std::ranges::find(types, type) != types.end(); }
 
 dtype element_type(const std::string& descr, std::span<const dtype> allowed, const std::string& name) {
   std::optional<dtype> type;

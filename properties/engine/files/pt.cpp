@@ -135,7 +135,7 @@ class pickle_reader {
   std::vector<value_pointer> pop_to_mark() {
     std::vector<value_pointer> items;
     for (value_pointer v = pop(); v->kind != pickled::mark; v = pop()) items.push_back(std::move(v));
-    std::reverse(items.begin(), items.end());
+    std::ranges::reverse(items);
     return items;
   }
 
@@ -291,8 +291,7 @@ bool is_pt(std::string_view path) { return path.ends_with(".pt") || path.ends_wi
 std::vector<pt_tensor> parse_pt(std::span<const std::byte> file, const std::string& name) {
   constexpr std::string_view k_pickle = "/data.pkl";
   const std::vector<zip_member> members = parse_zip(file, name);
-  const auto pickle =
-      std::find_if(members.begin(), members.end(), [&](const zip_member& m) { return m.name.ends_with(k_pickle); });
+  const auto pickle = std::ranges::find_if(members, [&](const zip_member& m) { return m.name.ends_with(k_pickle); });
   if (pickle == members.end()) throw usage_error(fmt::format("{}: it has no data.pkl, as torch.save writes it", name));
   const std::string folder = pickle->name.substr(0, pickle->name.size() - k_pickle.size());
   std::map<std::string, std::span<const std::byte>> storages;

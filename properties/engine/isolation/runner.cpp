@@ -276,8 +276,7 @@ class server {
   }
 
   uint64_t id_of(const void* memory) const {
-    const auto found =
-        std::find_if(buffers_.begin(), buffers_.end(), [&](const auto& b) { return b.second.memory == memory; });
+    const auto found = std::ranges::find_if(buffers_, [&](const auto& b) { return b.second.memory == memory; });
     return found == buffers_.end() ? UINT64_MAX - 1 : found->first;
   }
 

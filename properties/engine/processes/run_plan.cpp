@@ -24,7 +24,7 @@ run_plan::run_plan(const std::vector<job>& jobs, const supervise_options& option
   segments_of_.resize(jobs_.size());
   std::vector<size_t> order(jobs_.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return jobs_[a].cost < jobs_[b].cost; });
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return jobs_[a].cost < jobs_[b].cost; });
   for (const size_t j : order)
     if (jobs_[j].cost < 0) add(j, 0, jobs_[j].count);
   for (const size_t j : order)

@@ -80,9 +80,7 @@ std::array<double, 8> cost_of(const trial_case& c) {
 }  // namespace
 
 // An extent that only an optional tensor has is 0 if the case leaves the tensor out.
-int64_t extent(const trial_case& c, const axis& a) {
-  return size_in(sizes_of(*find_description(c.op), c), a.front());
-}
+int64_t extent(const trial_case& c, const axis& a) { return size_in(sizes_of(*find_description(c.op), c), a.front()); }
 
 std::vector<axis> axes(const trial_case& c) {
   std::vector<axis> found;
@@ -146,14 +144,13 @@ void keep_edits_inside(tensor_spec& t) {
     inside.row = std::min(e->row, t.rows() - 1);
     inside.col = std::min(e->col, t.cols() - 1);
     const auto taken = [&] {
-      return std::any_of(kept.begin(), kept.end(),
-                         [&](const edit& k) { return k.row == inside.row && k.col == inside.col; });
+      return std::ranges::any_of(kept, [&](const edit& k) { return k.row == inside.row && k.col == inside.col; });
     };
     if (moved)
       while (inside.col > 0 && taken()) --inside.col;
     if (!taken()) kept.push_back(inside);
   }
-  std::reverse(kept.begin(), kept.end());
+  std::ranges::reverse(kept);
   t.fill.edits = std::move(kept);
 }
 
@@ -232,7 +229,7 @@ std::vector<double> simpler_numbers(double v) {
   }
   std::vector<double> found;
   for (double n : numbers)
-    if (cost_of(n) < cost_of(v) && std::find(found.begin(), found.end(), n) == found.end()) found.push_back(n);
+    if (cost_of(n) < cost_of(v) && std::ranges::find(found, n) == found.end()) found.push_back(n);
   return found;
 }
 
@@ -278,9 +275,8 @@ recipe by_values(const tensor_spec& x) {
   const value_source source(x.fill, x.type, x.cols());
   std::map<uint64_t, int> times;
   for (int64_t i = 0; i < x.elements(); ++i) ++times[source.bits(i / x.cols(), i % x.cols())];
-  const uint64_t usual = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
-                           return a.second < b.second;
-                         })->first;
+  const uint64_t usual =
+      std::ranges::max_element(times, [](const auto& a, const auto& b) { return a.second < b.second; })->first;
   recipe r = constant(decode(x.type, usual));
   for (int64_t i = 0; i < x.elements(); ++i)
     if (const uint64_t bits = source.bits(i / x.cols(), i % x.cols()); bits != usual)

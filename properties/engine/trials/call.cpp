@@ -92,8 +92,7 @@ DLTensor tensor_of(const tensor_spec& spec, void* data, DLDevice device, std::ve
 
 bool is_accepted(const listed_operator& op, const trial_case& c) {
   const std::string name = c.knob("variant");
-  const auto variant =
-      std::find_if(op.variants.begin(), op.variants.end(), [&](const auto& v) { return v.name == name; });
+  const auto variant = std::ranges::find_if(op.variants, [&](const auto& v) { return v.name == name; });
   if (variant == op.variants.end() || !variant->accepts) return true;
   constexpr uintptr_t k_apart = uintptr_t{1} << 40;
   std::vector<std::vector<int64_t>> shapes, strides;

@@ -23,7 +23,7 @@ void misalign(trial_case& c, int64_t index) {
 }
 
 bool is_misaligned(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.offset != 0; });
+  return std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return t.offset != 0; });
 }
 
 void require_same_bits(trial& t, const run_result& before, const run_result& after, std::string_view why,

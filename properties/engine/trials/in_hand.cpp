@@ -19,7 +19,7 @@ in_hand_registration::in_hand_registration(in_hand_judge judge) { in_hand_judges
 
 const in_hand_judge* find_in_hand_judge(std::string_view op) {
   const std::vector<in_hand_judge>& all = in_hand_judges();
-  const auto at = std::find_if(all.begin(), all.end(), [&](const in_hand_judge& j) { return j.op == op; });
+  const auto at = std::ranges::find_if(all, [&](const in_hand_judge& j) { return j.op == op; });
   return at == all.end() ? nullptr : &*at;
 }
 

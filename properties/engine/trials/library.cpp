@@ -139,7 +139,7 @@ std::string listed_operator::picks(const warpcheck_call& call) const {
 }
 
 bool listed_operator::lists(std::string_view variant) const {
-  return std::any_of(variants.begin(), variants.end(), [&](const listed_variant& v) { return v.name == variant; });
+  return std::ranges::any_of(variants, [&](const listed_variant& v) { return v.name == variant; });
 }
 
 const candidate_library& candidate_library::load_for(const std::string& path, warpcheck_device device) {
@@ -223,8 +223,8 @@ void candidate_library::read(const std::string& path, const warpcheck_candidate&
 }
 
 const listed_operator* candidate_library::find(std::string_view op, warpcheck_device device) const {
-  const auto found = std::find_if(operators_.begin(), operators_.end(),
-                                  [&](const listed_operator& o) { return o.name == op && o.device == device; });
+  const auto found =
+      std::ranges::find_if(operators_, [&](const listed_operator& o) { return o.name == op && o.device == device; });
   return found == operators_.end() ? nullptr : &*found;
 }
 

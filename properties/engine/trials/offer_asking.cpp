@@ -79,9 +79,9 @@ class inquiry : public size_inquiry {
     for (size_t i = 0; i < known_.lacks.size(); ++i) {
       const trait_set traits = known_.lacks[i];
       const auto has_all = [&](const trial_case& one) {
-        return std::all_of(traits.begin(), traits.end(), [&](const trait& t) { return has(one, t); });
+        return std::ranges::all_of(traits, [&](const trait& t) { return has(one, t); });
       };
-      const bool is_stated = std::find(stated.lacks.begin(), stated.lacks.end(), traits) != stated.lacks.end();
+      const bool is_stated = std::ranges::find(stated.lacks, traits) != stated.lacks.end();
       if (is_stated || !has_all(c) || tries_alone_[text_of(traits)] >= k_most_tries) continue;
       offer others = known_;
       others.lacks.erase(others.lacks.begin() + static_cast<std::ptrdiff_t>(i));
@@ -160,8 +160,7 @@ class inquiry : public size_inquiry {
         return values_of(results);
       };
       const std::vector<double> all = results_with(k_nan);
-      if (std::any_of(all.begin(), all.end(), [](double v) { return std::isnan(v); }) &&
-          results_with(0) == results_with(1))
+      if (std::ranges::any_of(all, [](double v) { return std::isnan(v); }) && results_with(0) == results_with(1))
         known_.lacks.push_back({value});
     }
   }
@@ -182,8 +181,8 @@ class inquiry : public size_inquiry {
 
   // True if a call of each form was answered, or lacks what distinguishes the form.
   bool knows_all_forms(const description& d) const {
-    return std::all_of(d.forms.begin(), d.forms.end(),
-                       [&](const call_form& form) { return answered_forms_.count(form.name) > 0 || is_lacked(form); });
+    return std::ranges::all_of(
+        d.forms, [&](const call_form& form) { return answered_forms_.count(form.name) > 0 || is_lacked(form); });
   }
 
   // Returns the offer, in which forms whose calls were all refused lack the tensors that distinguish them from others.
@@ -194,12 +193,12 @@ class inquiry : public size_inquiry {
     for (const call_form& form : d.forms) {
       if (answered_forms_.count(form.name) > 0 || refused_forms_.count(form.name) == 0) continue;
       for (const tensor_rule& t : form.tensors) {
-        const bool is_elsewhere = std::any_of(d.forms.begin(), d.forms.end(), [&](const call_form& other) {
+        const bool is_elsewhere = std::ranges::any_of(d.forms, [&](const call_form& other) {
           return answered_forms_.count(other.name) > 0 && other.find(t.name);
         });
         if (t.is_optional || is_elsewhere) continue;
         const trait_set lacked = {{trait::present, t.name, "", 0}};
-        if (std::find(o.lacks.begin(), o.lacks.end(), lacked) == o.lacks.end()) o.lacks.push_back(lacked);
+        if (std::ranges::find(o.lacks, lacked) == o.lacks.end()) o.lacks.push_back(lacked);
         break;
       }
     }
@@ -237,7 +236,7 @@ class inquiry : public size_inquiry {
   }
 
   bool is_lacked(const call_form& form) const {
-    return std::any_of(known_.lacks.begin(), known_.lacks.end(), [&](const trait_set& traits) {
+    return std::ranges::any_of(known_.lacks, [&](const trait_set& traits) {
       const trait& t = traits.front();
       if (traits.size() > 1) return false;
       if (t.kind == trait::present) return form.find(t.name) && !form.find(t.name)->is_optional;
@@ -294,9 +293,8 @@ class inquiry : public size_inquiry {
     // A gap is no reason by itself if a smaller one is answered.
     const trait_set all = needed;
     std::erase_if(needed, [&](const trait& gap) {
-      return gap.kind == trait::apart && std::any_of(all.begin(), all.end(), [&](const trait& t) {
-               return t.kind == trait::distant && t.name == gap.name;
-             });
+      return gap.kind == trait::apart &&
+             std::ranges::any_of(all, [&](const trait& t) { return t.kind == trait::distant && t.name == gap.name; });
     });
     add_alignments(c, needed);
     if (!needed.empty()) return needed;
@@ -361,9 +359,8 @@ class inquiry : public size_inquiry {
     c = std::move(even);
     // A gap is then no reason by itself, unless rows without gaps may have an uneven distance.
     const auto is_gap = [&](const trait& gap) {
-      return gap.kind == trait::apart && std::any_of(found.begin(), found.end(), [&](const trait& t) {
-               return t.kind == trait::uneven && t.name == gap.name;
-             });
+      return gap.kind == trait::apart &&
+             std::ranges::any_of(found, [&](const trait& t) { return t.kind == trait::uneven && t.name == gap.name; });
     };
     if (!is_answered(found)) std::erase_if(needed, is_gap);
     needed.insert(needed.begin(), found.begin(), found.end());

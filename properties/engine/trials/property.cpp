@@ -27,7 +27,7 @@ std::string shell_word(const std::string& text) {
   const auto is_plain = [&](unsigned char c) {
     return std::isalnum(c) || k_plain.find(static_cast<char>(c)) != k_plain.npos;
   };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
@@ -38,8 +38,7 @@ std::string shell_word(const std::string& text) {
 property_registration::property_registration(std::vector<property> properties) {
   for (property& p : properties) registered_properties().push_back(std::move(p));
   // Link order must not change the order of a report.
-  std::stable_sort(registered_properties().begin(), registered_properties().end(),
-                   [](const property& a, const property& b) { return a.op < b.op; });
+  std::ranges::stable_sort(registered_properties(), [](const property& a, const property& b) { return a.op < b.op; });
 }
 
 std::span<const property> all_properties() { return registered_properties(); }

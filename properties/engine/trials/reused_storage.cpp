@@ -37,8 +37,7 @@ std::vector<trial_case> smaller_shapes(const trial_case& c) {
     for (const int64_t n : {extent(c, a) - 1, extent(c, a) / 2}) {
       if (n < 1 || n >= extent(c, a)) continue;
       trial_case smaller = resized(c, a, n);
-      if (is_legal(smaller) && std::find(found.begin(), found.end(), smaller) == found.end())
-        found.push_back(std::move(smaller));
+      if (is_legal(smaller) && std::ranges::find(found, smaller) == found.end()) found.push_back(std::move(smaller));
     }
   return found;
 }
@@ -86,8 +85,8 @@ void reseed(tensor_spec& t, uint64_t call, int64_t seeds) {
 }
 
 bool has_seeded_input(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& t) { return t.is_input && t.elements() > 0 && seed_argument(t.fill) >= 0; });
+  return std::ranges::any_of(
+      c.tensors, [](const tensor_spec& t) { return t.is_input && t.elements() > 0 && seed_argument(t.fill) >= 0; });
 }
 
 std::vector<trial_case> calls_on_same_storage(const trial_case& c) {

@@ -162,7 +162,7 @@ case_report judge_case(const trial_case& c, bool with_ratios) {
   // The rest of the case is judged although the candidate does not offer all of it.
   trial_case rest = c;
   std::erase_if(rest.tensors, [&](const tensor_spec& s) {
-    return std::find(p.optional_outputs.begin(), p.optional_outputs.end(), s.name) != p.optional_outputs.end();
+    return std::ranges::find(p.optional_outputs, s.name) != p.optional_outputs.end();
   });
   return rest.tensors.size() < c.tensors.size() ? judge_case(rest, with_ratios) : report;
 }

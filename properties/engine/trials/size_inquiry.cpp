@@ -23,8 +23,8 @@ constexpr size_t k_most_vain_answers = 300;
 }  // namespace
 
 bool has_results(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
+  return std::ranges::any_of(c.tensors,
+                             [](const tensor_spec& t) { return !t.is_input && !t.is_workspace() && t.elements() > 0; });
 }
 
 bool has_work(const trial_case& c) { return c.tensors.front().elements() > 0 && has_results(c); }
@@ -58,10 +58,9 @@ size_inquiry::size_inquiry(const target& t, offer known, const std::function<voi
     : known_(std::move(known)), candidate_(open_candidate(t.candidate, t.op, t.device)), calls_(calls) {}
 
 bool size_inquiry::is_answered(const trait_set& traits) const {
-  return std::any_of(answered_.begin(), answered_.end(), [&](const trial_case& c) {
-    return std::all_of(traits.begin(), traits.end(), [&](const trait& t) {
-      return has(c, t) && (t.kind != trait::distant || c.at(t.name).rows() > 1);
-    });
+  return std::ranges::any_of(answered_, [&](const trial_case& c) {
+    return std::ranges::all_of(
+        traits, [&](const trait& t) { return has(c, t) && (t.kind != trait::distant || c.at(t.name).rows() > 1); });
   });
 }
 
@@ -147,7 +146,7 @@ bool size_inquiry::must_be_equal(const trial_case& base, const axis& extents) {
     };
     const auto is_equal_answered = [&](int64_t n) { return answer(n * unit, "", 0) == true; };
     if (!is_equal_answered(1) || !is_equal_answered(2) || !is_equal_answered(3)) continue;
-    return std::all_of(extents.begin(), extents.end(), [&](const std::string& name) {
+    return std::ranges::all_of(extents, [&](const std::string& name) {
       return answer(unit, name, 2 * unit) == false && answer(2 * unit, name, unit) == false;
     });
   }
@@ -208,7 +207,7 @@ std::optional<bool> size_inquiry::answer_of_size(const trial_case& c, const std:
   for (const trait_set& traits : known_.lacks)
     if (traits.size() == 1 && traits.front().kind == trait::different)
       for (const auto all = trimmed_parts(traits.front().name, k_differs); const std::string_view other : all)
-        if (std::find(all.begin(), all.end(), extent) != all.end()) of.emplace(other, size);
+        if (std::ranges::find(all, extent) != all.end()) of.emplace(other, size);
   return answer_of_sizes(c, of);
 }
 
@@ -222,7 +221,7 @@ std::optional<bool> size_inquiry::answer_of_sizes(trial_case c, const sizes& of)
   if (std::vector<std::string> taken; !bring_within(known_, c, taken)) return std::nullopt;
   const description& d = *find_description(c.op);
   const sizes all = sizes_of(d, c);
-  const bool has_sizes = std::all_of(of.begin(), of.end(), [&](const auto& wanted) {
+  const bool has_sizes = std::ranges::all_of(of, [&](const auto& wanted) {
     const auto found = all.find(wanted.first);
     return found != all.end() && found->second == wanted.second;
   });

@@ -9,7 +9,7 @@ namespace {
 
 // True if the answer for all of these sizes is `expected`, as far as there is one.
 bool all_are(const size_answers& answers, bool expected, std::initializer_list<int64_t> sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return answers(size) != !expected; });
+  return std::ranges::all_of(sizes, [&](int64_t size) { return answers(size) != !expected; });
 }
 
 // Bisects between a refused and an answered size, down to neighbours; returns the answered one.

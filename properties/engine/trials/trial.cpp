@@ -235,7 +235,7 @@ namespace {
 
 bool is_filled_with(const host_tensor& t, unsigned char byte) {
   return !t.bytes.empty() &&
-         std::all_of(t.bytes.begin(), t.bytes.end(), [&](std::byte b) { return b == static_cast<std::byte>(byte); });
+         std::ranges::all_of(t.bytes, [&](std::byte b) { return b == static_cast<std::byte>(byte); });
 }
 
 }  // namespace
@@ -317,7 +317,7 @@ void trial::judge_call(const trial_case& c, const launch_spec& how, const call_f
            fmt::format("the candidate reports that it ran variant '{}', which it does not list",
                        printable(*call.used_variant)),
            c, &how);
-  if (std::find(report_.variants.begin(), report_.variants.end(), *call.used_variant) == report_.variants.end())
+  if (std::ranges::find(report_.variants, *call.used_variant) == report_.variants.end())
     report_.variants.push_back(*call.used_variant);
 }
 
@@ -414,8 +414,8 @@ std::vector<std::string> texts_of(const std::vector<DLTensor>& tensors) {
 // True if the call has a trait of a set that the candidate lacks; an illegal call need not have the others.
 bool lacks_a_part_of(const trial_case& c) {
   const offer* const o = known_offer(c);
-  return o && std::any_of(o->lacks.begin(), o->lacks.end(), [&](const trait_set& traits) {
-           return std::any_of(traits.begin(), traits.end(), [&](const trait& t) { return has(c, t); });
+  return o && std::ranges::any_of(o->lacks, [&](const trait_set& traits) {
+           return std::ranges::any_of(traits, [&](const trait& t) { return has(c, t); });
          });
 }
 
@@ -465,7 +465,7 @@ void trial::try_refusal(const std::string& what, const change_tensors& change, c
   const memory_facts memory = launched.memory(0, true);
   judge_memory(case_, nullptr, memory, fmt::format("although the call was refused ({})", what));
   for (const auto& [name, t] : memory.outputs)
-    if (std::any_of(t.bytes.begin(), t.bytes.end(), [](std::byte b) { return b != std::byte{0xff}; }))
+    if (std::ranges::any_of(t.bytes, [](std::byte b) { return b != std::byte{0xff}; }))
       decide(verdict::violation, fmt::format("{}: refused, yet output {} was written", what, name), case_, nullptr);
 }
 
@@ -505,8 +505,8 @@ void trial::judge(const std::string& tensor, int64_t row, int64_t col, double in
 void trial::keep_departing(const worst_element& w) {
   constexpr size_t k_most = 10;
   std::vector<worst_element>& all = report_.departing;
-  const auto behind = std::find_if(all.begin(), all.end(),
-                                   [&](const worst_element& e) { return error_ratio_of(e) < error_ratio_of(w); });
+  const auto behind =
+      std::ranges::find_if(all, [&](const worst_element& e) { return error_ratio_of(e) < error_ratio_of(w); });
   all.insert(behind, w);
   if (all.size() > k_most) all.pop_back();
 }

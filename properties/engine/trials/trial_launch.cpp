@@ -199,8 +199,8 @@ memory_facts launch_group::memory(size_t i, bool with_workspace) const {
   }
   memory_facts facts;
   for (const tensor_spec& spec : case_.tensors) {
-    const bool overwritten = std::any_of(case_.tensors.begin(), case_.tensors.end(),
-                                         [&](const tensor_spec& o) { return o.in_place == spec.name; });
+    const bool overwritten =
+        std::ranges::any_of(case_.tensors, [&](const tensor_spec& o) { return o.in_place == spec.name; });
     if ((spec.is_input && overwritten) || (spec.is_workspace() && !with_workspace)) continue;
     int64_t touched = -1;
     host_tensor t = f.by_name.at(spec.name)->read(touched);

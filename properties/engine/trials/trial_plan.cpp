@@ -24,8 +24,7 @@ launch_way launch_way_of(const trial_case& c) {
     if (!text.starts_with(word)) continue;
     const double times = parse_number(text.substr(6)).value_or(0);
     // In place, the second call would get the first one's output.
-    const bool in_place =
-        std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place.empty(); });
+    const bool in_place = std::ranges::any_of(c.tensors, [](const auto& t) { return !t.in_place.empty(); });
     if (times >= 1 && times <= 100 && times == std::trunc(times)) return {kind, in_place ? 1 : static_cast<int>(times)};
   }
   throw usage_error(fmt::format("launch: '{}' is not one of stream, legacy, again:N, graph:N with N in 1..100", text));
@@ -39,7 +38,7 @@ launch_knobs::detection detection_of(const std::string& text) {
 }
 
 bool has_workspace(const trial_case& c) {
-  return std::any_of(c.tensors.begin(), c.tensors.end(), [](const tensor_spec& t) { return t.is_workspace(); });
+  return std::ranges::any_of(c.tensors, [](const tensor_spec& t) { return t.is_workspace(); });
 }
 
 // A workspace must get each of its fills.
@@ -52,8 +51,8 @@ unsigned char poison_of(size_t i) { return static_cast<unsigned char>(i % 2 ? 0x
 // before the page, one more launch ends there without that alignment.
 void place(const trial_case& c, std::vector<launch_spec>& list) {
   for (size_t i = 1; i < list.size(); i += 2) list[i].placement = cpu_placement::before_page;
-  if (std::none_of(c.tensors.begin(), c.tensors.end(),
-                   [&](const tensor_spec& t) { return t.beside.empty() && leaves_room(t, guest_of(c, t)); }))
+  if (std::ranges::none_of(c.tensors,
+                           [&](const tensor_spec& t) { return t.beside.empty() && leaves_room(t, guest_of(c, t)); }))
     return;
   list.push_back(list.back());
   list.back().placement = cpu_placement::flush;

@@ -19,7 +19,7 @@ void take_away(DLTensor& t) {
 }
 
 bool is_of_forward(const split_call& split, const std::string& output) {
-  return std::find(split.of_forward.begin(), split.of_forward.end(), output) != split.of_forward.end();
+  return std::ranges::find(split.of_forward, output) != split.of_forward.end();
 }
 
 }  // namespace
