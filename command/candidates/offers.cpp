@@ -33,6 +33,7 @@ using namespace engine;
 namespace {
 
 constexpr double k_patience_seconds = 20;       // for a question
+constexpr double k_slow_patience_seconds = 40;  // on the emulated device
 constexpr double k_long_patience_seconds = 60;  // if the question has to start a GPU's context first
 constexpr double k_patient_cases = 4;           // a question takes at most as long as this many cases may
 constexpr double k_calls_of_question = 20;      // a question of short calls ends by itself, however busy the host is
@@ -95,8 +96,10 @@ struct answers {
 // Returns nothing if the candidate answered no call at all.
 std::optional<answers> answers_of(const target& t, const std::vector<const property*>& properties,
                                   double timeout_seconds, bool& hangs) {
-  const double patience =
-      std::min(t.device == "cuda" ? k_long_patience_seconds : k_patience_seconds, k_patient_cases * timeout_seconds);
+  const double patience = std::min(t.device == "cuda"       ? k_long_patience_seconds
+                                   : t.device == "emulated" ? k_slow_patience_seconds
+                                                            : k_patience_seconds,
+                                   k_patient_cases * timeout_seconds);
   const double longest = k_most_patience * patience;
   note_pad notes;
   notes.write(0, text_of(t.offered));

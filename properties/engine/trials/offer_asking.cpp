@@ -110,10 +110,11 @@ class inquiry : public size_inquiry {
   }
 
   // Asks about sizes that drawn cases do not have, one extent after another; next() begins a question. It makes no call
-  // that would take longer than most_seconds, if time grows in proportion to the extent. The emulated device is slow.
+  // that would take longer than most_seconds, if time grows in proportion to the extent. A call whose rows no limit
+  // forbids (limit_rows) takes less; the emulated device is slow.
   void ask_sizes(const std::function<void()>& next) {
     constexpr double k_short_seconds = 0.5;
-    const double most_seconds = plainest_.knob("device") == "emulated" ? 6 : 2;
+    const double most_seconds = plainest_.knob("device") == "emulated" ? 22 : 2;
     if (plainest_.op.empty()) return;
     const description& d = *find_description(plainest_.op);
     constexpr int64_t k_small = 3;

@@ -32,11 +32,10 @@ std::optional<int64_t> next_answered(const size_answers& answers, int64_t from) 
   return std::nullopt;
 }
 
-// The bound of a grid's second dimension is tried first: an answer near it may take seconds.
+// The bound of a grid's second dimension is tried first, and below it one size only: an answer may take seconds.
 size_rule upper_bound_of(const size_answers& answers, int64_t size) {
   constexpr int64_t k_grid = 65535;
-  if (size > k_grid && answers(k_grid + 1) == false && answers(k_grid) == true && answers(k_grid - 1) == true)
-    return {trait::more, k_grid};
+  if (size > k_grid && answers(k_grid + 1) == false && answers(k_grid) == true) return {trait::more, k_grid};
   for (int64_t step = 1; step < size; step = std::min(2 * step, std::max(step + 1, size - 1))) {
     if (!answers(size - step).value_or(false)) continue;
     const int64_t most = answered_border(answers, size, size - step);
