@@ -47,10 +47,10 @@ function(simt_flavour_options target flavour)
 endfunction()
 
 # The instrumentation calls __tsan_*, which the race flavour provides itself; libtsan is not linked. objcopy gives calls
-# of memcpy and its like to the detector, and has the certificate count allocations. clang copies structs by memcpy, too,
-# so there a copy may contain padding. A guard of a static variable would be one more call of the instrumentation, and
-# the emulated device has one thread. Without elision, g++ instruments also the copy of a struct that is an argument or a
-# result. (OPTIONS -felide-constructors is for a class whose copies would share what its destructor frees.)
+# of memcpy and its like to the detector, and has the certificate count allocations. clang copies structs by memcpy,
+# too, so there a copy may contain padding. A guard of a static variable would be one more call of the instrumentation,
+# and the emulated device has one thread. Without elision, g++ instruments also the copy of a struct that is an argument
+# or a result. (OPTIONS -felide-constructors is for a class whose copies would share what its destructor frees.)
 function(simt_race_options target)
   target_compile_options(${target} PRIVATE
     -fsanitize=thread -fno-threadsafe-statics -fno-builtin-memcpy -fno-builtin-memset -fno-builtin-memmove)

@@ -281,6 +281,12 @@ inline void hook(const void* p, size_t bytes, const void* pc) {
   if (is_of_device<Kind>(p, bytes, pc)) access<Kind>(p, bytes, pc);
 }
 
+inline void copy_hook(const void* to, const void* from, size_t bytes, const void* pc) {
+  if (bytes == 0) return;
+  hook<access_kind::read>(from, bytes, pc);
+  hook<access_kind::write>(to, bytes, pc);
+}
+
 // clang calls the hooks of aligned accesses from an alignment of 8 on, for pairs of words that it joins, too (LLVM,
 // ThreadSanitizer.cpp, instrumentLoadOrStore).
 #ifdef __clang__
@@ -555,26 +561,17 @@ void __tsan_write_range(void* p, size_t n) {
 }
 // What objcopy makes of memcpy.
 void* simt_kernel_memcpy(void* to, const void* from, size_t n) {
-  if (n != 0) {
-    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
-    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
-  }
+  simt::copy_hook(to, from, n, SIMT_PC);
   return std::memcpy(to, from, n);
 }
 // The same with clang, which also copies structs by memcpy.
 void* __tsan_memcpy(void* to, const void* from, size_t n) {
-  if (n != 0) {
-    simt::accept_padding(from, n);
-    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
-    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
-  }
+  if (n != 0) simt::accept_padding(from, n);
+  simt::copy_hook(to, from, n, SIMT_PC);
   return std::memcpy(to, from, n);
 }
 void* __tsan_memmove(void* to, const void* from, size_t n) {
-  if (n != 0) {
-    simt::hook<simt::access_kind::read>(from, n, SIMT_PC);
-    simt::hook<simt::access_kind::write>(to, n, SIMT_PC);
-  }
+  simt::copy_hook(to, from, n, SIMT_PC);
   return std::memmove(to, from, n);
 }
 void* __tsan_memset(void* to, int byte, size_t n) {
