@@ -38,18 +38,31 @@ int64_t index_at(const host_tensor& index, int64_t row, int64_t j) {
 
 bool are_equal_keys(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+// The columns of a row of indices so far, of which none may come again.
+class columns_once {
+ public:
+  explicit columns_once(int64_t cols) : seen_(static_cast<size_t>(cols)) {}
+  void take(trial& t, int64_t row, int64_t j, int64_t c) {
+    t.require(!seen_[static_cast<size_t>(c)], "index[{},{}] is {}, which came before", row, j, c);
+    seen_[static_cast<size_t>(c)] = true;
+  }
+
+ private:
+  std::vector<bool> seen_;
+};
+
 // As elements, so that the report counts what was compared.
 void judge_order(trial& t, const host_tensor& x, const host_tensor& index, int64_t row, bool descending) {
   const std::vector<double> keys = x.row(row);
   const std::vector<int64_t> expected = reference::argsort(keys, descending);
-  std::vector<bool> seen(keys.size());
+  columns_once taken(x.spec.cols());
   for (int64_t j = 0; j < x.spec.cols(); ++j) {
     const int64_t actual = index_at(index, row, j);
     int64_t right = expected[static_cast<size_t>(j)];
     const double key = keys[static_cast<size_t>(right)];
-    if (const auto at = static_cast<size_t>(actual); t.stated().is_unstable && at < keys.size()) {
-      if (!seen[at] && are_equal_keys(keys[at], key)) right = actual;
-      seen[at] = true;
+    if (t.stated().is_unstable && actual >= 0 && actual < x.spec.cols()) {
+      taken.take(t, row, j, actual);
+      if (are_equal_keys(keys[static_cast<size_t>(actual)], key)) right = actual;
     }
     t.judge("index", row, j, key, static_cast<double>(actual),
             reference::judge_fixed(dtype::f64, static_cast<double>(actual), static_cast<double>(right)));
@@ -271,12 +284,11 @@ void check_permutation_of_columns(const row_operator& op, trial& t) {
   const host_tensor& index = r.at("index");
   const int64_t cols = index.spec.cols();
   for (int64_t row = 0; row < index.spec.rows(); ++row) {
-    std::vector<bool> seen(static_cast<size_t>(cols));
+    columns_once taken(cols);
     for (int64_t j = 0; j < cols; ++j) {
       const int64_t c = index_at(index, row, j);
       t.require(c >= 0 && c < cols, "index[{},{}] is {}, which is not a column of {}", row, j, c, cols);
-      t.require(!seen[static_cast<size_t>(c)], "index[{},{}] is {}, which came before", row, j, c);
-      seen[static_cast<size_t>(c)] = true;
+      taken.take(t, row, j, c);
     }
   }
   judge_rows(op, t, r);

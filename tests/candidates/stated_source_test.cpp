@@ -132,32 +132,34 @@ TEST(Textbook, KernelsPassByTheirStatement) {
 }
 
 // An element's place is the number of those before it. `turned`: equal keys come in the order of falling columns.
-// `lost`: a column in whose place the one before it comes again.
+// `lost`: a column in whose place the one `step` columns after it comes.
 constexpr const char* k_sorts = R"(
 #include <cuda_runtime.h>
 #include <cstdint>
 
 __device__ bool before(float a, float b, int order) { return a == a && (b != b || (order ? a > b : a < b)); }
-__global__ void places(const float* x, int32_t* index, int rows, int cols, int order, int turned, int lost) {
+__global__ void places(const float* x, int32_t* index, int rows, int cols, int order, int turned, int lost, int step) {
   for (int e = threadIdx.x; e < rows * cols; e += blockDim.x) {
     const float* row = x + e / cols * cols;
     const int own = e % cols;
     int place = 0;
     for (int j = 0; j < cols; ++j)
       place += before(row[j], row[own], order) || (!before(row[own], row[j], order) && (turned ? j > own : j < own));
-    index[e / cols * cols + place] = own == lost ? own - 1 : own;
+    index[e / cols * cols + place] = own == lost ? own + step : own;
   }
 }
-#define SORT(name, turned, lost)                                                                          \
+#define SORT(name, turned, lost, step)                                                                    \
   extern "C" void name(const float* x, int32_t* index, int rows, int cols, int order, cudaStream_t stream) { \
-    places<<<1, 64, 0, stream>>>(x, index, rows, cols, order, turned, lost);                              \
+    places<<<1, 64, 0, stream>>>(x, index, rows, cols, order, turned, lost, step);                        \
   }
-SORT(stable, 0, -1)
-SORT(turned, 1, -1)
+SORT(stable, 0, -1, 0)
+SORT(turned, 1, -1, 0)
 // warpcheck turned_stated: unstable
-SORT(turned_stated, 1, -1)
+SORT(turned_stated, 1, -1, 0)
 // warpcheck twice: unstable
-SORT(twice, 1, 5)
+SORT(twice, 1, 5, -1)
+// warpcheck second_twice: unstable
+SORT(second_twice, 0, 0, 1)
 )";
 
 TEST(Sort, NeedNotBeStableIfItIsStated) {
@@ -173,6 +175,7 @@ TEST(Sort, NeedNotBeStableIfItIsStated) {
                     {"argsort      stable-ties ", "not asked: argsort/golden: needs a stable sort"}, {"skipped"}));
   EXPECT_TRUE(
       ended(verify_sort("twice", "--property few-values"), 1, {"argsort/few-values: violation: "}, {"'unstable'"}));
+  EXPECT_TRUE(ended(verify_sort("second_twice", "--property stable-ties"), 1, {"argsort/stable-ties: violation: "}));
 }
 
 // Sums of a histogram in f64, of rows that a list names. TWICE: a row that is listed twice counts once.
