@@ -123,6 +123,8 @@ struct named_barrier_state {
   barrier_votes votes, last_votes;  // of the phase being gathered, and of the last one
   call_site site;
   phase_clock known;
+  // Of a tile, by the parity of the phase and by rank: its threads' values.
+  std::array<std::vector<std::array<std::byte, 32>>, 2> values;
 };
 
 // Evaluations of one condition in a row with one outcome (conditionals.hpp).

@@ -1,5 +1,6 @@
 // Named barriers of a block: barriers among some of its warps. A thread that comes to one waits for the threads of its
 // warp that have not exited. Then the warp arrives and counts as 32 threads (PTX ISA, "barrier{.cta}").
+#include <cstring>
 #include <utility>
 
 #include "simt/emulated/happens_before.hpp"
@@ -9,7 +10,18 @@ namespace simt {
 inline namespace emu {
 namespace {
 
-constexpr size_t k_named_barriers = 16;
+constexpr int k_first_of_tiles = 16;  // those before are the kernel's own
+constexpr int k_named_barriers = k_first_of_tiles + 32;
+
+// Each tile of each size has a barrier: 16 tiles of 64 threads, 8 of 128, and so on.
+int barrier_of(unsigned tile, unsigned size) { return k_first_of_tiles + static_cast<int>(32 - 2048 / size + tile); }
+
+// Of the caller's block.
+named_barrier_state& barrier(int id) {
+  std::vector<named_barrier_state>& all = current->home->named_barriers;
+  if (all.empty()) all.resize(static_cast<size_t>(k_named_barriers));
+  return all[static_cast<size_t>(id)];
+}
 
 // Without a count (0), a barrier waits for the threads that have not exited.
 bool is_complete(const named_barrier_state& n, const block_state& b) {
@@ -60,9 +72,10 @@ named_barrier_state& come(int id, unsigned count, bool leaves, const call_site& 
   block_state& b = *self.home;
   self.site = site;
   check_stack(self);
-  if (b.named_barriers.empty()) b.named_barriers.resize(k_named_barriers);
-  named_barrier_state& n = b.named_barriers[static_cast<size_t>(id)];
-  const auto name = [&] { return describe(self) + " is at named barrier " + std::to_string(id); };
+  named_barrier_state& n = barrier(id);
+  const auto name = [&] {
+    return describe(self) + (id < k_first_of_tiles ? " is at named barrier " + std::to_string(id) : " is at a tile");
+  };
   if (count % k_lanes != 0 || count > device.padded) {
     fail("divergence", [&] {
       return name() + " for " + std::to_string(count) + " threads, allowed are multiples of 32 up to the block's " +
@@ -108,13 +121,29 @@ void named_barrier_sync(int id, unsigned count, const call_site& site) {
 }
 
 uint64_t named_barrier_vote(int id, unsigned count, bool vote, const call_site& site) {
-  block_state& b = *current->home;
-  if (b.named_barriers.empty()) b.named_barriers.resize(k_named_barriers);
-  barrier_votes& votes = b.named_barriers[static_cast<size_t>(id)].votes;
+  barrier_votes& votes = barrier(id).votes;
   ++votes.voters;
   votes.ones += vote;
   named_barrier_sync(id, count, site);
   return current->result;
+}
+
+void tile_sync(unsigned tile, unsigned size, const call_site& site) {
+  named_barrier_sync(barrier_of(tile, size), size, site);
+}
+
+void tile_exchange(unsigned tile, unsigned size, unsigned rank, const void* value, size_t bytes,
+                   const call_site& site) {
+  named_barrier_state& n = barrier(barrier_of(tile, size));
+  auto& values = n.values[n.phase % 2];
+  values.resize(size);
+  std::memcpy(&values[rank], value, bytes);
+  tile_sync(tile, size, site);
+}
+
+void tile_value(unsigned tile, unsigned size, unsigned rank, void* value, size_t bytes) {
+  const named_barrier_state& n = barrier(barrier_of(tile, size));
+  std::memcpy(value, &n.values[(n.phase - 1) % 2][rank], bytes);
 }
 
 void named_barriers_lose_thread(const thread& t) {

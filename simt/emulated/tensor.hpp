@@ -125,6 +125,11 @@ void named_barrier_sync(int id, unsigned count, const call_site& site);
 // The same, and how many threads of the phase voted with 1; in the upper 32 bits, how many voted.
 uint64_t named_barrier_vote(int id, unsigned count, bool vote, const call_site& site);
 void named_barrier_arrive(int id, unsigned count, const call_site& site);
+// Parts of a block, `size` threads each, 64 to 1024: their barrier, and a value of at most 32 bytes from each thread
+// to the others. A thread reads the values after its exchange and before it comes to the part's next barrier.
+void tile_sync(unsigned tile, unsigned size, const call_site& site);
+void tile_exchange(unsigned tile, unsigned size, unsigned rank, const void* value, size_t bytes, const call_site& site);
+void tile_value(unsigned tile, unsigned size, unsigned rank, void* value, size_t bytes);
 template <int Id>
 struct named_barrier {
   static_assert(Id >= 1 && Id <= 15, "named barriers are 1 to 15");

@@ -29,9 +29,12 @@ SIMT_INLINE T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
   return static_cast<T*>(map_shared(const_cast<void*>(static_cast<const void*>(p)), rank, site));
 }
 
+// The rank of the block of the caller's cluster in whose shared memory p is.
+unsigned shared_rank(const void* p, const call_site& site);
 // Ends the launch: an access to the block's own shared memory has an address of block `rank`.
 [[noreturn]] void refuse_remote(unsigned rank, const call_site& site);
 
+bool is_cooperative() noexcept;  // the launch
 // Barrier of all threads of a cooperative launch.
 void grid_arrive(SIMT_SITE);
 void grid_wait(SIMT_SITE);

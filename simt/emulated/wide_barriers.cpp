@@ -166,5 +166,21 @@ void* map_shared(void* p, unsigned rank, const call_site& site) {
   return region_arena(slot) + (own - b.arena);
 }
 
+unsigned shared_rank(const void* p, const call_site& site) {
+  thread& self = *current;
+  self.site = site;
+  const uint32_t first = self.home->slot / device.cluster * device.cluster;
+  for (uint32_t rank = 0; rank < device.cluster; ++rank) {
+    const char* const arena = region_arena(first + rank);
+    if (p >= arena && p < arena + k_arena_bytes) return rank;
+  }
+  fail("out_of_bounds", [&] {
+    return describe(self) + " asks for the rank of an address that is not in its cluster's shared memory, at " +
+           describe(site);
+  });
+}
+
+bool is_cooperative() noexcept { return device.cooperative; }
+
 }  // namespace emu
 }  // namespace simt

@@ -45,19 +45,11 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-// `Size` neighbouring lanes of a warp; a power of two up to 32.
-template <unsigned Size, class Parent = void>
-class thread_block_tile {
-  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
-
+// `Size` neighbouring lanes of a warp, a power of two up to 32; the tile of the calling thread.
+template <unsigned Size>
+class tile_of_warp {
  public:
-  thread_block_tile() = default;
-  // The type of the group that was divided has no effect.
-  template <class Other>
-  thread_block_tile(const thread_block_tile<Size, Other>&) {}
   static unsigned thread_rank() { return thread_block::thread_rank() % Size; }
-  static unsigned meta_group_rank() { return thread_block::thread_rank() / Size; }
-  static unsigned meta_group_size() { return (thread_block::size() + Size - 1) / Size; }
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }
   static void sync(SIMT_SITE) { __syncwarp(mask(), site); }
@@ -95,19 +87,48 @@ class thread_block_tile {
  private:
   static unsigned first_lane() { return thread_block::thread_rank() % 32 / Size * Size; }
 };
+
+}  // namespace cooperative_groups
+
+#include "cooperative_groups/wide_tiles.h"
+
+namespace cooperative_groups {
+
+template <unsigned Size>
+using tile_of_block = std::conditional_t<(Size > 32), wide_tile<Size>, tile_of_warp<Size>>;
+
+// A part of a group of type Parent. Only its place among the parts depends on that group.
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public tile_of_block<Size> {
+  static_assert(Size > 0 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, ... or 1024 threads");
+
+ public:
+  static unsigned meta_group_rank() { return static_cast<unsigned>(Parent::thread_rank()) / Size; }
+  static unsigned meta_group_size() { return (static_cast<unsigned>(Parent::size()) + Size - 1) / Size; }
+};
+template <unsigned Size>
+class thread_block_tile<Size, void> : public tile_of_block<Size> {
+ public:
+  thread_block_tile() = default;
+  template <class Parent>
+  thread_block_tile(const thread_block_tile<Size, Parent>&)
+      : rank_(thread_block_tile<Size, Parent>::meta_group_rank()),
+        count_(thread_block_tile<Size, Parent>::meta_group_size()) {}
+  unsigned meta_group_rank() const { return rank_; }
+  unsigned meta_group_size() const { return count_; }
+
+ private:
+  unsigned rank_ = 0, count_ = 1;
+};
 template <unsigned Size, class Parent>
 thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
-  return {};
-}
-struct block_with_memory;
-template <unsigned Size, std::enable_if_t<(Size <= 32), int> = 0>
-thread_block_tile<Size, thread_block> tiled_partition(const block_with_memory&) {
   return {};
 }
 
 // All blocks of a cooperative launch (cudaLaunchCooperativeKernel); in another launch, sync is a finding.
 struct grid_group {
   struct arrival_token {};
+  static bool is_valid() { return ::simt::emu::is_cooperative(); }
   static void sync(SIMT_SITE) { ::simt::grid_sync(site); }
   static arrival_token barrier_arrive(SIMT_SITE) {
     ::simt::grid_arrive(site);
@@ -129,6 +150,26 @@ struct grid_group {
   static dim3 group_dim() { return ::simt::emu::grid_dimensions(); }
   static dim3 dim_blocks() { return ::simt::emu::grid_dimensions(); }
   static dim3 block_index() { return ::simt::emu::block_index(); }
+  static dim3 dim_threads() { return product(::simt::emu::grid_dimensions(), ::simt::emu::block_dimensions()); }
+  static dim3 thread_index() {
+    const dim3 first = product(::simt::emu::block_index(), ::simt::emu::block_dimensions());
+    const uint3 t = ::simt::emu::thread_index();
+    return {first.x + t.x, first.y + t.y, first.z + t.z};
+  }
+  static dim3 dim_clusters() { return quotient(::simt::emu::grid_dimensions()); }
+  static unsigned long long num_clusters() { return num_blocks() / ::simt::cluster_size(); }
+  static dim3 cluster_index() { return quotient(::simt::emu::block_index()); }
+  static unsigned long long cluster_rank() {
+    const dim3 c = cluster_index(), all = dim_clusters();
+    return (static_cast<unsigned long long>(c.z) * all.y + c.y) * all.x + c.x;
+  }
+
+ private:
+  static dim3 product(dim3 a, dim3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
+  static dim3 quotient(dim3 blocks) {
+    const dim3 shape = ::simt::cluster_shape();
+    return {blocks.x / shape.x, blocks.y / shape.y, blocks.z / shape.z};
+  }
 };
 inline grid_group this_grid() { return {}; }
 
@@ -152,18 +193,32 @@ struct cluster_group {
   static unsigned thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
   static unsigned size() { return num_blocks() * thread_block::size(); }
   static unsigned num_threads() { return size(); }
+  static dim3 dim_threads() {
+    const dim3 blocks = dim_blocks(), b = ::simt::emu::block_dimensions();
+    return {blocks.x * b.x, blocks.y * b.y, blocks.z * b.z};
+  }
+  static dim3 thread_index() {
+    const dim3 block = block_index(), b = ::simt::emu::block_dimensions();
+    const uint3 t = ::simt::emu::thread_index();
+    return {block.x * b.x + t.x, block.y * b.y + t.y, block.z * b.z + t.z};
+  }
   template <class T>
   static T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
     return ::simt::map_shared_rank(p, rank, site);
   }
+  static unsigned query_shared_rank(const void* p, SIMT_SITE) { return ::simt::emu::shared_rank(p, site); }
 };
 inline cluster_group this_cluster() { return {}; }
 
 // Some lanes of a warp; their ranks ascend with the lane.
 class coalesced_group {
  public:
-  explicit coalesced_group(unsigned mask) : mask_(mask) {}
+  // The place is that among the parts of the group that was divided.
+  explicit coalesced_group(unsigned mask, unsigned place = 0, unsigned parts = 1)
+      : mask_(mask), place_(place), parts_(parts) {}
   unsigned mask() const { return mask_; }
+  unsigned meta_group_rank() const { return place_; }
+  unsigned meta_group_size() const { return parts_; }
   unsigned size() const { return static_cast<unsigned>(__popc(mask_)); }
   unsigned num_threads() const { return size(); }
   unsigned thread_rank() const { return rank_of(::simt::emu::lane_index()); }
@@ -209,46 +264,60 @@ class coalesced_group {
     for (unsigned lane = 0; lane < 32; ++lane) ranks |= (lanes & mask_ & (1u << lane)) == 0 ? 0 : 1u << rank_of(lane);
     return ranks;
   }
-  unsigned mask_;
+  unsigned mask_, place_, parts_;
 };
 // Returns the active threads at this point: the caller alone, the least that CUDA allows.
 SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
-// Returns the lanes of a tile or a coalesced group whose label, or predicate, equals the caller's.
-template <class Group, class Label>
-coalesced_group labeled_partition(const Group& g, Label label, SIMT_SITE) {
-  return coalesced_group(__match_any_sync(g.mask(), label, site) & g.mask());
-}
+// Returns the lanes of a tile or a coalesced group whose predicate, or label, equals the caller's. Parts with a label are
+// in the order of their first lanes; with a predicate, the part where it is false comes first.
 template <class Group>
 coalesced_group binary_partition(const Group& g, bool predicate, SIMT_SITE) {
   const unsigned chosen = __ballot_sync(g.mask(), predicate, site) & g.mask();
-  return coalesced_group(predicate ? chosen : g.mask() & ~chosen);
+  if (chosen == 0 || chosen == g.mask()) return coalesced_group(g.mask());
+  return coalesced_group(predicate ? chosen : g.mask() & ~chosen, predicate, 2);
+}
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& g, Label label, SIMT_SITE) {
+  if constexpr (std::is_same_v<Label, bool>) {
+    return binary_partition(g, label, site);
+  } else {
+    const unsigned same = __match_any_sync(g.mask(), label, site) & g.mask(), first = same & (0u - same);
+    const unsigned firsts = __ballot_sync(g.mask(), first == 1u << ::simt::emu::lane_index(), site) & g.mask();
+    return coalesced_group(same, static_cast<unsigned>(__popc(firsts & (first - 1))),
+                           static_cast<unsigned>(__popc(firsts)));
+  }
 }
 
 // A block, or lanes of a warp; the kind is known only at run time.
 class thread_group {
  public:
   thread_group(const thread_block&) : is_block_(true) {}
-  thread_group(const coalesced_group& g) : mask_(g.mask()) {}
+  thread_group(const coalesced_group& g) : lanes_(g) {}
   template <unsigned Size, class Parent>
-  thread_group(const thread_block_tile<Size, Parent>& tile) : mask_(tile.mask()) {}
+  thread_group(const thread_block_tile<Size, Parent>& tile) : lanes_(tile.mask()) {}
 
-  unsigned size() const { return is_block_ ? thread_block::size() : lanes().size(); }
+  unsigned size() const { return is_block_ ? thread_block::size() : lanes_.size(); }
   unsigned num_threads() const { return size(); }
-  unsigned thread_rank() const { return is_block_ ? thread_block::thread_rank() : lanes().thread_rank(); }
-  void sync(SIMT_SITE) const { is_block_ ? __syncthreads(site) : __syncwarp(mask_, site); }
+  unsigned thread_rank() const { return is_block_ ? thread_block::thread_rank() : lanes_.thread_rank(); }
+  void sync(SIMT_SITE) const { is_block_ ? __syncthreads(site) : lanes_.sync(site); }
 
  private:
-  coalesced_group lanes() const { return coalesced_group(mask_); }
+  friend thread_group tiled_partition(const thread_group& parent, unsigned size);
   bool is_block_ = false;
-  unsigned mask_ = 0;
+  coalesced_group lanes_{0};
 };
 // Divides the group into parts of `size` neighbouring threads, a power of two up to 32; the last may be smaller.
-inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
-  const unsigned lane = ::simt::emu::lane_index();
-  (void)parent;
-  return coalesced_group((size >= 32 ? 0xffffffffu : (1u << size) - 1) << lane / size * size);
+inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
+  const unsigned rank = parent.thread_rank(), part = rank / size;
+  unsigned lanes = parent.mask(), mine = 0;
+  for (unsigned i = 0; lanes != 0; ++i, lanes &= lanes - 1) mine |= i / size == part ? lanes & (0u - lanes) : 0;
+  return coalesced_group(mine, part, (parent.size() + size - 1) / size);
 }
-
+inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
+  if (!parent.is_block_) return tiled_partition(parent.lanes_, size);
+  const unsigned of_warp = thread_block::size() - thread_block::thread_rank() / 32 * 32;
+  return tiled_partition(coalesced_group(of_warp < 32 ? (1u << of_warp) - 1 : 0xffffffffu), size);
+}
 inline void sync(const thread_block&, SIMT_SITE) { __syncthreads(site); }
 inline void sync(const grid_group&, SIMT_SITE) { ::simt::grid_sync(site); }
 inline void sync(const cluster_group&, SIMT_SITE) { ::simt::cluster_sync(site); }
@@ -282,4 +351,3 @@ SIMT_INLINE auto group_size(const Group& g) -> decltype(g.size()) {
 }  // namespace cooperative_groups
 
 #include "cooperative_groups/reduce.h"
-#include "cooperative_groups/wide_tiles.h"

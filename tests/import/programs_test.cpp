@@ -345,7 +345,8 @@ TEST(RunEmulated, TakesAProgramOfSeveralSources) {
 }
 
 TEST(Groups, NeedTheirBarriers) {
-  for (const auto& [name, line] : {std::pair{"pipeline-copy", "no-barrier"}, {"block-barrier", "no-wait"}}) {
+  for (const auto& [name, line] :
+       {std::pair{"pipeline-copy", "no-barrier"}, {"block-barrier", "no-wait"}, {"wide-scan", "no-tile-barrier"}}) {
     const result r = run_program(std::string("groups.cu -D NO_BARRIER --schedule fair -- ") + name);
     EXPECT_TRUE(says(r, {"groups.cu: race under", place_of("groups.cu", line)}));
   }

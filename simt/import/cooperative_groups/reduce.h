@@ -1,5 +1,5 @@
-// Stands in for CUDA's header of this name: reductions over the lanes of a tile or a coalesced group, also into atomic
-// variables.
+// Stands in for CUDA's header of this name: reductions over the threads of a tile or a coalesced group, also into
+// atomic variables.
 #pragma once
 
 #include "simt/import/cooperative_groups.h"
@@ -33,8 +33,12 @@ struct bit_xor {
 
 template <unsigned Size, class Parent, class T, class Op>
 T reduce(const thread_block_tile<Size, Parent>& tile, T value, Op op, SIMT_SITE) {
-  for (unsigned lanes = Size / 2; lanes > 0; lanes /= 2) value = op(value, tile.shfl_xor(value, lanes, site));
-  return value;
+  if constexpr (Size > 32) {
+    return tile.fold(value, op, site);
+  } else {
+    for (unsigned lanes = Size / 2; lanes > 0; lanes /= 2) value = op(value, tile.shfl_xor(value, lanes, site));
+    return value;
+  }
 }
 template <class T, class Op>
 T reduce(const coalesced_group& g, T value, Op op, SIMT_SITE) {

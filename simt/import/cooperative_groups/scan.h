@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name: scans over the lanes of a tile or a coalesced group.
+// Stands in for CUDA's header of this name: scans over the threads of a tile or a coalesced group.
 #pragma once
 
 #include "reduce.h"
@@ -9,7 +9,7 @@ template <class Group, class T, class Op = plus<T>>
 T inclusive_scan(const Group& g, T value, Op op = {}, SIMT_SITE) {
   const unsigned rank = g.thread_rank();
   for (unsigned before = 1; before < g.size(); before *= 2) {
-    const T other = g.shfl_up(value, before, site);
+    const T other = g.shfl(value, static_cast<int>(rank - before), site);
     if (rank >= before) value = op(other, value);
   }
   return value;
@@ -17,8 +17,9 @@ T inclusive_scan(const Group& g, T value, Op op = {}, SIMT_SITE) {
 // The first thread gets T{}.
 template <class Group, class T, class Op = plus<T>>
 T exclusive_scan(const Group& g, T value, Op op = {}, SIMT_SITE) {
-  const T before = g.shfl_up(inclusive_scan(g, value, op, site), 1, site);
-  return g.thread_rank() == 0 ? T{} : before;
+  const int rank = static_cast<int>(g.thread_rank());
+  const T before = g.shfl(inclusive_scan(g, value, op, site), rank - 1, site);
+  return rank == 0 ? T{} : before;
 }
 
 // The same, as if the variable came before all values. It becomes the result of the last thread.
@@ -31,10 +32,10 @@ T inclusive_scan_update(const Group& g, Atomic&& variable, T value, Op op = {}, 
 }
 template <class Group, class Atomic, class T, class Op = plus<T>>
 T exclusive_scan_update(const Group& g, Atomic&& variable, T value, Op op = {}, SIMT_SITE) {
-  const T through = inclusive_scan(g, value, op, site), before = g.shfl_up(through, 1, site);
-  const unsigned last = g.size() - 1;
-  const T start = g.shfl(g.thread_rank() == last ? update(variable, through, op) : T{}, static_cast<int>(last), site);
-  return g.thread_rank() == 0 ? start : op(start, before);
+  const int rank = static_cast<int>(g.thread_rank()), last = static_cast<int>(g.size()) - 1;
+  const T through = inclusive_scan(g, value, op, site), before = g.shfl(through, rank - 1, site);
+  const T start = g.shfl(rank == last ? update(variable, through, op) : T{}, last, site);
+  return rank == 0 ? start : op(start, before);
 }
 
 }  // namespace cooperative_groups

@@ -2,6 +2,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/details/scan.h>
 #include <cooperative_groups/memcpy_async.h>
+#include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
@@ -82,13 +83,45 @@ __global__ void pipeline_copy(int* y) {
   y[threadIdx.x] = s[63 - threadIdx.x];  // no-barrier
 }
 
-// A tile of two warps.
+// A tile of two warps, with the memory that GPUs before compute capability 8.0 need, and one without.
 __global__ void wide_tiles(int* y) {
   __shared__ cg::block_tile_memory<64> memory;
   auto block = cg::this_thread_block(memory);
-  auto tile = cg::tiled_partition<64>(block);
+  const cg::thread_block_tile<64> tile = cg::tiled_partition<64>(block);
   const int rank = tile.thread_rank();
   y[rank] = cg::reduce(tile, rank, cg::plus<int>()) + tile.shfl(rank, 5) + tile.any(rank == 63);
+}
+__global__ void wide_scan(int* y) {
+  const auto tile = cg::tiled_partition<64>(cg::this_thread_block());
+  const auto warp = cg::tiled_partition<32>(tile);
+  const int rank = tile.thread_rank();
+  const int before = cg::exclusive_scan(tile, rank), through = cg::inclusive_scan(tile, rank);
+  y[63 - rank] = rank;
+#ifndef NO_BARRIER
+  tile.sync();
+#endif
+  y[rank] = 100 * (before + through) + y[rank] + warp.meta_group_rank();  // no-tile-barrier
+}
+
+// The place of a group among the parts of the one that was divided.
+__global__ void places(int* y) {
+  const auto block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const auto eighth = cg::tiled_partition<4>(warp);
+  const cg::thread_block_tile<4> of_any_parent = eighth;
+  const auto same = cg::labeled_partition(warp, (int)(5 - warp.thread_rank() % 3));
+  const auto late = cg::binary_partition(warp, warp.thread_rank() > 7);
+  const auto pair = cg::tiled_partition(late, 16);
+  const int of_tiles = 10 * warp.meta_group_rank() + eighth.meta_group_rank() + of_any_parent.meta_group_size();
+  const int of_labels = 10 * same.meta_group_rank() + same.meta_group_size();
+  const int of_halves = 100 * late.meta_group_rank() + 10 * pair.meta_group_rank() + pair.size();
+  y[threadIdx.x] = 1000000 * of_tiles + 1000 * of_labels + of_halves;
+}
+__global__ void whole_grid(int* y) {
+  const auto grid = cg::this_grid();
+  const auto cluster = cg::this_cluster();
+  y[grid.thread_rank()] = 1000 * grid.dim_threads().x + 10 * grid.thread_index().x + grid.is_valid() +
+                          cluster.thread_index().x / 64 + grid.num_clusters() - cluster.num_blocks();
 }
 
 // Values of a warp into shared variables, a place for what each thread needs, and calls by one thread.
@@ -108,7 +141,8 @@ __global__ void updates(int* y) {
   cg::reduce_update_async(warp, cuda::atomic_ref<int, cuda::thread_scope_block>(product), 1 + rank / 32,
                           [](int a, int b) { return a * b % 1009; });
   const int place = cg::exclusive_scan_update(warp, used, 1 + rank % 2);
-  cg::invoke_one(warp, [&](int n) { calls[rank / 32] = n; }, 3);
+  cg::invoke_one(
+      warp, [&](int n) { calls[rank / 32] = n; }, 3);
   const int of_first = cg::invoke_one_broadcast(warp, [&] { return rank + 1; });
   block.sync();
   // Either warp may come first. Its first place is 5, that of the other one 53.
@@ -175,7 +209,10 @@ int main(int argc, char** argv) {
                {"updates", updates, 40, 1},
                {"block-barrier", block_barrier, 0, 63},
                {"one-value", one_value, 0, 64},
-               {"wide-tiles", wide_tiles, 0, 2022}};
+               {"wide-tiles", wide_tiles, 0, 2022},
+               {"wide-scan", wide_scan, 60, 360004},
+               {"places", places, 61, 25023118},
+               {"whole-grid", whole_grid, 63, 64630}};
   return run_modes(argc, argv, modes, [](const auto& m) {
     std::vector<int> numbers(65);
     for (int i = 0; std::strstr(m.name, "copy") && i < 65; ++i) numbers[i] = i;
