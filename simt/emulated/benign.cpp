@@ -45,7 +45,7 @@ struct notice_state {
   std::set<std::tuple<std::string, std::string, std::string>> reported;  // the same by lines
 };
 notice_state& notice() {
-  static notice_state state;
+  static notice_state& state = *new notice_state;
   return state;
 }
 

@@ -80,7 +80,7 @@ struct allocator {
 };
 
 allocator& memory() {
-  static allocator instance;
+  static allocator& instance = *new allocator;
   return instance;
 }
 

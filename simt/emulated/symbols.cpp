@@ -47,11 +47,11 @@ std::string trimmed(std::string line) {
 // True if a line lies in this device's own headers, which a kernel calls, and not in another folder of the same name.
 bool is_ours(const std::string& line) {
   // The folder of this file, as the build has it, and what of the one above kernels call.
-  static const std::string here = std::string(__FILE__).substr(0, std::string_view(__FILE__).rfind('/'));
-  static const std::string above = here.substr(0, here.rfind('/') + 1);
+  constexpr std::string_view file = __FILE__, here = file.substr(0, file.rfind('/')),
+                             above = here.substr(0, here.rfind('/') + 1);
   if (line.find(here) != std::string::npos) return true;
   for (const char* part : {"import/", "half_types.hpp", "tensor_types.hpp"})
-    if (line.find(above + part) != std::string::npos) return true;
+    if (line.find(std::string(above) + part) != std::string::npos) return true;
   return false;
 }
 
@@ -114,7 +114,8 @@ bool is_of_this_module(const void* pc) {
 }
 
 std::string source_line(uint32_t offset) {
-  static std::map<uint32_t, std::string> known;
+  // Never destroyed: handlers of exit() ask, too.
+  static auto& known = *new std::map<uint32_t, std::string>;
   const auto [at, added] = known.try_emplace(offset);
   if (added) at->second = look_up(offset);
   return at->second;

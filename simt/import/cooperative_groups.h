@@ -268,8 +268,8 @@ class coalesced_group {
 };
 // Returns the active threads at this point: the caller alone, the least that CUDA allows.
 SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
-// Returns the lanes of a tile or a coalesced group whose predicate, or label, equals the caller's. Parts with a label are
-// in the order of their first lanes; with a predicate, the part where it is false comes first.
+// Returns the lanes of a tile or a coalesced group whose predicate, or label, equals the caller's. The part where the
+// predicate is false comes first; parts with labels are in the order of their first lanes.
 template <class Group>
 coalesced_group binary_partition(const Group& g, bool predicate, SIMT_SITE) {
   const unsigned chosen = __ballot_sync(g.mask(), predicate, site) & g.mask();

@@ -46,7 +46,7 @@ using cufftDoubleComplex = cuDoubleComplex;
 namespace simt::import::fft {
 
 inline std::map<cufftHandle, plan>& plans() {
-  static std::map<cufftHandle, plan> all;
+  static auto& all = *new std::map<cufftHandle, plan>;
   return all;
 }
 inline cufftHandle new_handle() {

@@ -118,7 +118,7 @@ struct virtual_memory {
   }
 };
 inline virtual_memory& the_virtual_memory() {
-  static virtual_memory one;
+  static virtual_memory& one = *new virtual_memory;
   return one;
 }
 inline CUresult wrong_mapping(const char* function, const site& where, const char* text) {

@@ -142,7 +142,7 @@ CUresult cuModuleUnload(CUmodule module) {
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  static std::list<CUfunc_st> all;
+  static auto& all = *new std::list<CUfunc_st>;
   const std::string written = ::simt::import::name_in_source(name);
   for (const auto& k : ::simt::import::needed_module(module->key).kernels)
     if (k.name == name || k.name == written) {

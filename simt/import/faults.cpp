@@ -119,7 +119,7 @@ bool went_on(ucontext_t* context) {
   }
   registers[REG_RIP] = reinterpret_cast<greg_t>(d.next);
   if (!by_zero) return true;
-  static std::vector<const uint8_t*> noted;
+  static auto& noted = *new std::vector<const uint8_t*>;
   if (std::find(noted.begin(), noted.end(), pc) != noted.end()) return true;
   noted.push_back(pc);
   report("note",

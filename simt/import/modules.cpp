@@ -11,7 +11,7 @@ namespace {
 
 // Filled by static objects of the modules' sources. A deque: pointers into it stay valid.
 std::deque<device_module>& built_modules() {
-  static std::deque<device_module> all;
+  static auto& all = *new std::deque<device_module>;
   return all;
 }
 

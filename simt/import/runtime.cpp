@@ -105,7 +105,7 @@ std::string describe(const site& s) {
 }
 
 program& the_program() {
-  static program instance;
+  static program& instance = *new program;  // never destroyed: the program's own static objects use it at its end
   return instance;
 }
 

@@ -312,6 +312,20 @@ TEST(RunEmulated, SaysWhereNoKernelWasLaunched) {
   EXPECT_FALSE(run_program("pieces.cu --schedule fair -- votes").has("no kernel was launched"));
 }
 
+TEST(KeepGoing, ShowsWhatAProgramThatCallsExitMayDependOn) {
+  const source_file exits(
+      "#include <cuda_runtime.h>\n"
+      "__global__ void racy(int* y) {\n  y[0] = threadIdx.x;\n  y[1] = threadIdx.x;\n  y[2] = threadIdx.x;\n}\n"
+      "__global__ void choose(int* y) {\n"
+      "  y[4] = atomicAdd(y, 1);\n  y[5] = atomicExch(y + 1, 1);\n  y[6] = atomicCAS(y + 2, 0, 1);\n"
+      "  y[7] = atomicOr(y + 3, 1);\n}\n"
+      "int main() {\n  int* y;\n  cudaMalloc(&y, 64);\n  cudaMemset(y, 0, 64);\n  racy<<<1, 2>>>(y);\n"
+      "  choose<<<1, 1>>>(y + 8);\n  cudaDeviceSynchronize();\n  exit(3);\n}\n");
+  const result r = run_program(exits.path() + " --schedule fair --keep-going");
+  EXPECT_TRUE(ended(r, 1, {"note: the program returned 3", "race under 1 schedule"}));
+  EXPECT_FALSE(r.has("crash"));
+}
+
 TEST(KeepGoing, ShowsWhatComesAfter) {
   const result first = run_program("pieces.cu --schedule fair -- far-off");
   EXPECT_TRUE(says(first, {}, {place_of("pieces.cu", "far-off"), "reached the end"}));
