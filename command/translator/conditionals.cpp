@@ -27,20 +27,25 @@ class conditional_finder {
 
   // ---- barriers
 
-  // Finds the calls of barriers of the block, and of device functions that contain such calls. Functions are known by
-  // their names alone: it does no harm to note one conditional more.
+  // Finds the calls of barriers of the block, and of device functions and lambdas that contain such calls. Functions
+  // are known by their names alone: it does no harm to note one conditional more.
   void find_barriers() {
     std::set<std::string_view> names = {"__syncthreads", "__syncthreads_and", "__syncthreads_count",
                                         "__syncthreads_or"};
     const std::set<std::string_view> blocks = names_of_blocks();
+    const bool uses_cub = uses_block_operations();
     for (size_t known = 0; known != names.size();) {
       known = names.size();
       barriers_before_.assign(1, 0);
       for (size_t i = 0; i < t_.size(); ++i)
-        barriers_before_.push_back(barriers_before_.back() + (calls(i, names) || is_sync_of(i, blocks)));
+        barriers_before_.push_back(barriers_before_.back() +
+                                   (calls(i, names) || is_sync_of(i, blocks) || (uses_cub && is_block_operation(i))));
       for (size_t i = 0; i < t_.size() && barriers_before_.back() > 0; ++i) {
         const device_function* f = s_.device_code(i);
-        if (f == nullptr || i != f->body || !t_.is_identifier(f->parameters - 1)) continue;
+        if (f == nullptr) continue;
+        if (const size_t body = body_of_lambda(i); body != k_none && has_barrier(body, s_.match(body)))
+          names.insert(t_.text(i));
+        if (i != f->body || !t_.is_identifier(f->parameters - 1)) continue;
         if (has_barrier(i, s_.match(i))) names.insert(t_.text(f->parameters - 1));
       }
     }
@@ -49,6 +54,14 @@ class conditional_finder {
   bool calls(size_t i, const std::set<std::string_view>& names) const {
     return t_.is_identifier(i) && (is(i + 1, "(") || is(i + 1, "<")) && s_.device_code(i) != nullptr &&
            names.contains(t_.text(i));
+  }
+
+  // The "{" of the lambda in `name = [...](...) {`, or k_none.
+  size_t body_of_lambda(size_t name) const {
+    if (!t_.is_identifier(name) || !is(name + 1, "=") || !is(name + 2, "[")) return k_none;
+    size_t i = s_.match(name + 2) + 1;
+    while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
+    return is(i, "{") ? i : k_none;
   }
 
   // Variables `auto b = this_thread_block()`, `thread_block b = ...` and `const thread_block& b`.
@@ -66,11 +79,39 @@ class conditional_finder {
     return names;
   }
 
-  // `block.sync()`, `this_thread_block().sync()` or `sync(block)`.
+  // `block.sync()`, `this_thread_block().sync()`, `sync(block)` or `wait_prior<1>(block)`.
   bool is_sync_of(size_t i, const std::set<std::string_view>& blocks) const {
-    if (!is(i, "sync") || !is(i + 1, "(") || s_.device_code(i) == nullptr) return false;
-    if (!is(i - 1, ".")) return blocks.contains(t_.text(i + 2));
-    return blocks.contains(t_.text(is(i - 2, ")") ? s_.match(i - 2) - 1 : i - 2));
+    if (!is_any(i, i + 1, {"sync", "wait", "wait_prior", "barrier_wait"}) || s_.device_code(i) == nullptr) return false;
+    const size_t open = is(i + 1, "<") ? s_.template_arguments_end(i + 1) + 1 : i + 1;
+    if (!is(open, "(")) return false;
+    if (is(i - 1, ".")) return blocks.contains(t_.text(is(i - 2, ")") ? s_.match(i - 2) - 1 : i - 2));
+    for (size_t k = open + 1; k < s_.match(open); ++k)
+      if (blocks.contains(t_.text(k))) return true;
+    return false;
+  }
+
+  // ---- CUB's operations of a block
+
+  bool uses_block_operations() const {
+    for (size_t i = 0; i < t_.size(); ++i)
+      if (is(i + 1, "<") && is_any(i, i + 1,
+                                   {"BlockReduce", "BlockScan", "BlockRadixSort", "BlockExchange", "BlockLoad",
+                                    "BlockStore", "BlockAdjacentDifference"}))
+        return true;
+    return false;
+  }
+
+  // `BlockReduce(storage).Sum(x)`. An operation of a warp has the same name and contains no barrier, so it changes
+  // nothing.
+  bool is_block_operation(size_t i) const {
+    if (!is_any(i, i + 1,
+                {"Reduce", "Sum", "InclusiveSum", "ExclusiveSum", "InclusiveScan", "ExclusiveScan", "Sort",
+                 "SortDescending", "SortBlockedToStriped", "SortDescendingBlockedToStriped", "StripedToBlocked",
+                 "BlockedToStriped", "ScatterToBlocked", "ScatterToStriped", "Load", "Store", "SubtractLeft",
+                 "SubtractRight"}))
+      return false;
+    const size_t before = is(i - 1, "template") ? i - 2 : i - 1;
+    return is(before, ".") && (is(i + 1, "(") || is(i + 1, "<")) && s_.device_code(i) != nullptr;
   }
 
   bool has_barrier(size_t first, size_t last) const { return barriers_before_[last] > barriers_before_[first]; }

@@ -37,6 +37,9 @@ INSTANTIATE_TEST_SUITE_P(Of, Skipped,
                                          mistake{"chain", "chain", "chain-condition", "thread 0 and 7 more", 56},
                                          mistake{"function", "meet", "function-condition", "thread 32 and 31 more", 32},
                                          mistake{"group", "group", "group-condition", "thread 32 and 31 more", 32},
+                                         mistake{"wait", "wait", "wait-condition", "thread 32 and 31 more", 32},
+                                         mistake{"lambda", "lambda", "lambda-condition", "thread 63", 63},
+                                         mistake{"cub", "cub", "cub-condition", "thread 32 and 31 more", 32},
                                          mistake{"macro", "macro", "macro", "thread 62 and 1 more", 62},
                                          mistake{"loop", "loop", "loop-condition", "thread 63", 63},
                                          mistake{"tail", "tail", "tail-condition", "thread 63", 63}));
@@ -54,7 +57,7 @@ TEST_P(Allowed, BarrierIsClean) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Allowed,
-                         testing::Values("early-return", "return-of-branch", "uniform", "specialised", "both-meet",
-                                         "turns", "forms", "jump"));
+                         testing::Values("early-return", "return-of-branch", "uniform", "specialised", "collectives",
+                                         "both-meet", "turns", "forms", "jump"));
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Barriers in conditional code, each in a mode of its own. The first half are mistakes: threads skip the barrier.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cuda_runtime.h>
+#include <cub/block/block_reduce.cuh>
 
 #include <cstring>
 
@@ -55,6 +57,26 @@ __global__ void group(int* y, int n) {
       cg::sync(all);                // group
     }
   }
+}
+
+__global__ void wait_of_group(int* y, int n) {
+  auto all = cg::this_thread_block();
+  if (threadIdx.x < n)       // wait-condition
+    cg::wait_prior<1>(all);  // wait
+}
+
+__global__ void lambda(int* y, int n) {
+  const auto meets = [&](int i) -> void { __syncthreads(), y[i] = 1; };  // lambda
+  if (threadIdx.x < n) meets(threadIdx.x);                               // lambda-condition
+}
+
+template <class Sum>
+__device__ int sum_of(int value) {
+  __shared__ typename Sum::TempStorage storage;
+  return Sum(storage).Sum(value);  // cub
+}
+__global__ void collective(int* y, int n) {
+  if (threadIdx.x < n) y[0] = sum_of<cub::BlockReduce<int, k_threads>>(1);  // cub-condition
 }
 
 template <class T>
@@ -137,6 +159,23 @@ __global__ void specialised(int* y, int n) {
   }
 }
 
+// As in CUB, every thread of the block takes part, or has left.
+__global__ void collectives(int* y, int n) {
+  using sums = cub::BlockReduce<int, k_threads>;
+  using sums_of_warps = cub::WarpReduce<int>;
+  __shared__ union {
+    sums::TempStorage block;
+    sums_of_warps::TempStorage warps[k_threads / 32];
+  } storage;
+  const auto meets = [] { __syncthreads(); };
+  if (threadIdx.x < 32) y[threadIdx.x] = sums_of_warps(storage.warps[threadIdx.x / 32]).Sum(n);
+  if (n > 0) {
+    meets();
+    const int sum = sums(storage.block).Sum(n);
+    if (threadIdx.x == 0) y[0] += sum;
+  }
+}
+
 __global__ void both_meet(int* y, int n) {
   if (threadIdx.x < n) {
     y[threadIdx.x] = 1;
@@ -215,6 +254,9 @@ int main(int, char** arguments) {
   if (is("chain")) chain<<<1, k_threads>>>(y, 1);
   if (is("function")) function<<<1, k_threads>>>(y, 32);
   if (is("group")) group<<<1, k_threads>>>(y, 32);
+  if (is("wait")) wait_of_group<<<1, k_threads>>>(y, 32);
+  if (is("lambda")) lambda<<<1, k_threads>>>(y, 63);
+  if (is("cub")) collective<<<1, k_threads>>>(y, 32);
   if (is("macro")) macro<<<1, k_threads>>>(y, 62);
   if (is("loop")) loop<<<1, k_threads>>>(y, 3 * k_threads - 1);
   if (is("tail")) tail<<<1, k_threads>>>(y, 3 * k_threads - 1);
@@ -223,6 +265,7 @@ int main(int, char** arguments) {
   if (is("return-of-branch")) return_of_branch<<<1, k_threads>>>(y, 32);
   if (is("uniform")) uniform<<<2, k_threads>>>(y, 5);
   if (is("specialised")) specialised<<<1, k_threads>>>(y, 5);
+  if (is("collectives")) collectives<<<1, k_threads>>>(y, 5);
   if (is("both-meet")) both_meet<<<1, k_threads>>>(y, 24);
   if (is("turns")) turns<<<1, k_threads>>>(y, 1);
   if (is("forms")) forms<<<1, k_threads>>>(y, 3);
