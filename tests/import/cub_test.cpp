@@ -55,4 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CubArrays, AreSortedAndCounted) { EXPECT_TRUE(ended(run_program("cub_arrays.cu --schedule fair --no-trace"), 0)); }
 
+TEST(CubTransposes, UseTheirStorage) {
+  EXPECT_TRUE(ended(run_program("cub_transposes.cu --seeds 1 --no-trace"), 0));
+  EXPECT_TRUE(ended(
+      run_program("cub_transposes.cu --schedule fair -D NO_BARRIER"), 1,
+      {"cub_transposes.cu: race under", place_of("cub_transposes.cu", "load"), place_of("cub_transposes.cu", "scan")}));
+}
+
 }  // namespace

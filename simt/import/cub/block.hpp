@@ -374,40 +374,97 @@ SIMT_INLINE void StoreDirectStriped(int thread, To to, T (&items)[Items], int va
     if (thread + i * Threads < valid) to[thread + i * Threads] = items[i];
 }
 
-// Algorithms of load and store differ only in their arrangement here; none of them needs its TempStorage.
+// Transposing loads and stores access memory in striped order, and the threads of a warp or of the block exchange their
+// items in the TempStorage. The others need none.
+enum class exchanging { nothing, of_warp, of_block };
+constexpr exchanging exchanging_of(BlockLoadAlgorithm a) {
+  if (a == BLOCK_LOAD_TRANSPOSE) return exchanging::of_block;
+  return a > BLOCK_LOAD_TRANSPOSE ? exchanging::of_warp : exchanging::nothing;
+}
+constexpr exchanging exchanging_of(BlockStoreAlgorithm a) {
+  if (a == BLOCK_STORE_TRANSPOSE) return exchanging::of_block;
+  return a > BLOCK_STORE_TRANSPOSE ? exchanging::of_warp : exchanging::nothing;
+}
+template <class T, int X, int Items, exchanging Kind, int Y, int Z>
+class block_transposition : protected block_values<T, Kind == exchanging::nothing ? 1 : X * Y * Z * Items> {
+  using base = block_values<T, Kind == exchanging::nothing ? 1 : X * Y * Z * Items>;
+  static constexpr int k_group = Kind == exchanging::of_block ? X * Y * Z : 32;
+
+ protected:
+  using base::base;
+  static int striped(int i) {
+    const int thread = linear_thread<X, Y, Z>();
+    return thread / k_group * k_group * Items + i * k_group + thread % k_group;
+  }
+  static int blocked(int i) { return linear_thread<X, Y, Z>() * Items + i; }
+  static void meet(const ::simt::call_site& site) {
+    if constexpr (Kind == exchanging::of_block)
+      __syncthreads(site);
+    else
+      __syncwarp(~0u, site);
+  }
+};
+
 template <class T, int X, int Items, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1, int Z = 1, int = 0>
-class BlockLoad {
+class BlockLoad : block_transposition<T, X, Items, exchanging_of(Algorithm), Y, Z> {
+  using base = block_transposition<T, X, Items, exchanging_of(Algorithm), Y, Z>;
+
  public:
-  struct TempStorage {};
-  BlockLoad() = default;
-  explicit BlockLoad(TempStorage&) {}
+  using base::base;
+  using typename base::TempStorage;
   template <class From>
-  SIMT_INLINE void Load(From from, T (&items)[Items], int valid = 1 << 30) {
+  SIMT_INLINE void Load(From from, T (&items)[Items], int valid = 1 << 30, SIMT_SITE) {
     const int thread = linear_thread<X, Y, Z>();
     if constexpr (Algorithm == BLOCK_LOAD_STRIPED)
       LoadDirectStriped<X * Y * Z>(thread, from, items, valid);
-    else
+    else if constexpr (Algorithm == BLOCK_LOAD_DIRECT || Algorithm == BLOCK_LOAD_VECTORIZE)
       LoadDirectBlocked(thread, from, items, valid);
+    else
+      transpose(from, items, valid, site);
   }
   template <class From, class Default>
-  SIMT_INLINE void Load(From from, T (&items)[Items], int valid, Default otherwise) {
+  SIMT_INLINE void Load(From from, T (&items)[Items], int valid, Default otherwise, SIMT_SITE) {
     for (T& item : items) item = otherwise;
-    Load(from, items, valid);
+    Load(from, items, valid, site);
+  }
+
+ private:
+  template <class From>
+  SIMT_INLINE void transpose(From from, T (&items)[Items], int valid, const ::simt::call_site& site) {
+    for (int i = 0; i < Items; ++i) {
+      const int at = this->striped(i);
+      if (at < valid) items[i] = from[at];
+      this->values_[at] = items[i];
+    }
+    this->meet(site);
+    for (int i = 0; i < Items; ++i) items[i] = this->values_[this->blocked(i)];
   }
 };
 template <class T, int X, int Items, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0>
-class BlockStore {
+class BlockStore : block_transposition<T, X, Items, exchanging_of(Algorithm), Y, Z> {
+  using base = block_transposition<T, X, Items, exchanging_of(Algorithm), Y, Z>;
+
  public:
-  struct TempStorage {};
-  BlockStore() = default;
-  explicit BlockStore(TempStorage&) {}
+  using base::base;
+  using typename base::TempStorage;
   template <class To>
-  SIMT_INLINE void Store(To to, T (&items)[Items], int valid = 1 << 30) {
+  SIMT_INLINE void Store(To to, T (&items)[Items], int valid = 1 << 30, SIMT_SITE) {
     const int thread = linear_thread<X, Y, Z>();
     if constexpr (Algorithm == BLOCK_STORE_STRIPED)
       StoreDirectStriped<X * Y * Z>(thread, to, items, valid);
-    else
+    else if constexpr (Algorithm == BLOCK_STORE_DIRECT || Algorithm == BLOCK_STORE_VECTORIZE)
       StoreDirectBlocked(thread, to, items, valid);
+    else
+      transpose(to, items, valid, site);
+  }
+
+ private:
+  template <class To>
+  SIMT_INLINE void transpose(To to, T (&items)[Items], int valid, const ::simt::call_site& site) {
+    for (int i = 0; i < Items; ++i) this->values_[this->blocked(i)] = items[i];
+    this->meet(site);
+    for (int i = 0; i < Items; ++i)
+      if (const int at = this->striped(i); at < valid) to[at] = this->values_[at];
   }
 };
 
