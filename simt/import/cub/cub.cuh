@@ -7,6 +7,7 @@
 
 #include "block.hpp"
 #include "device.hpp"
+#include "segments.hpp"
 #include "simt/import/cuda_bf16.h"
 #include "simt/import/cuda_fp16.h"
 #include "warp.hpp"

@@ -179,6 +179,17 @@ struct DeviceScan {
                                   cudaStream_t stream = nullptr, SIMT_SITE) {
     return InclusiveScan(storage, bytes, in, out, cub::Sum(), items, stream, site);
   }
+  // Runs of equal keys have sums of their own.
+  template <class Keys, class In, class Out>
+  static cudaError_t ExclusiveSumByKey(void* storage, size_t& bytes, Keys keys, In in, Out out, int64_t items,
+                                       cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sum_by_key(false, site, stream, storage, bytes, keys, in, out, items);
+  }
+  template <class Keys, class In, class Out>
+  static cudaError_t InclusiveSumByKey(void* storage, size_t& bytes, Keys keys, In in, Out out, int64_t items,
+                                       cudaStream_t stream = nullptr, SIMT_SITE) {
+    return sum_by_key(true, site, stream, storage, bytes, keys, in, out, items);
+  }
   // In place.
   template <class T>
   static cudaError_t ExclusiveSum(void* storage, size_t& bytes, T* data, int64_t items, cudaStream_t stream = nullptr,
@@ -194,6 +205,24 @@ struct DeviceScan {
   static cudaError_t InclusiveScan(void* storage, size_t& bytes, T* data, Op op, int64_t items,
                                    cudaStream_t stream = nullptr, SIMT_SITE) {
     return InclusiveScan(storage, bytes, data, data, op, items, stream, site);
+  }
+
+ private:
+  template <class Keys, class In, class Out>
+  static cudaError_t sum_by_key(bool inclusive, const ::simt::import::site& site, cudaStream_t stream, void* storage,
+                                size_t& bytes, Keys keys, In in, Out out, int64_t items) {
+    if (asks_for_size(storage, bytes)) return cudaSuccess;
+    if (overlaps_in_part(in, out, items)) return refuse_overlap("cub::DeviceScan", "parts of input and output", site);
+    return in_stream("cub::DeviceScan", site, stream, [=]() mutable {
+      std::decay_t<decltype(in[0])> sum{};
+      for (int64_t i = 0; i < items; ++i) {
+        const auto item = in[i];  // in and out may be one
+        const auto before = i > 0 && keys[i] == keys[i - 1] ? sum : decltype(sum){};
+        sum = before + item;
+        out[i] = inclusive ? sum : before;
+      }
+      written(out, static_cast<size_t>(items));
+    });
   }
 };
 
@@ -519,6 +548,17 @@ struct CountingInputIterator {
   T operator[](int64_t i) const { return static_cast<T>(first + static_cast<T>(i)); }
   T operator*() const { return first; }
   CountingInputIterator operator+(int64_t i) const { return CountingInputIterator((*this)[i]); }
+};
+template <class In, class Offset = ptrdiff_t>
+struct ArgIndexInputIterator {
+  using value_type = KeyValuePair<Offset, std::decay_t<decltype(std::declval<In&>()[0])>>;
+  In in;
+  Offset first = 0;
+  explicit ArgIndexInputIterator(In i, Offset offset = 0) : in(i), first(offset) {}
+  value_type operator[](Offset i) const { return {first + i, in[first + i]}; }
+  value_type operator*() const { return (*this)[0]; }
+  ArgIndexInputIterator operator+(Offset i) const { return ArgIndexInputIterator(in, first + i); }
+  ArgIndexInputIterator& operator++() { return ++first, *this; }
 };
 template <class T>
 struct ConstantInputIterator {

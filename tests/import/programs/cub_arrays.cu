@@ -6,7 +6,10 @@
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/device/device_segmented_radix_sort.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
+#include <cub/device/device_segmented_sort.cuh>
+#include <cub/iterator/arg_index_input_iterator.cuh>
 
 #include <cuda_runtime.h>
 
@@ -46,7 +49,34 @@ bool holds(const T* p, const T (&expected)[k_items]) {
   return true;
 }
 
+// Segments of 3, 0 and 4 items; the last item is in none.
+int sorts_segments() {
+  int *keys = copy_of({5, 2, 9, 7, 1, 8, 3, 4}), *values = copy_of({0, 1, 2, 3, 4, 5, 6, 7});
+  int *sorted = copy_of({0, 0, 0, 0, 0, 0, 0, 6}), *moved = copy_of({0, 0, 0, 0, 0, 0, 0, 6});
+  int* ends = copy_of({0, 3, 3, 7, 0, 0, 0, 0});
+  in_two_steps(
+      [&](void* s, size_t& n) { cub::DeviceSegmentedSort::SortKeys(s, n, keys, sorted, k_items, 3, ends, ends + 1); });
+  if (!holds(sorted, {2, 5, 9, 1, 3, 7, 8, 6})) return 12;
+  in_two_steps([&](void* s, size_t& n) {
+    cub::DeviceSegmentedRadixSort::SortPairsDescending(s, n, keys, sorted, values, moved, k_items, 3, ends, ends + 1);
+  });
+  if (!holds(sorted, {9, 5, 2, 8, 7, 3, 1, 6}) || !holds(moved, {2, 0, 1, 5, 3, 6, 4, 6})) return 13;
+  cub::DoubleBuffer<int> of_keys(keys, sorted), of_values(values, moved);
+  in_two_steps([&](void* s, size_t& n) {
+    cub::DeviceSegmentedRadixSort::SortPairs(s, n, of_keys, of_values, k_items, 3, ends, ends + 1, 1, 2);
+  });
+  if (of_keys.Current() != sorted || !holds(sorted, {5, 9, 2, 1, 8, 7, 3, 6})) return 14;
+  if (of_values.Current() != moved || !holds(moved, {0, 2, 1, 4, 5, 3, 6, 6})) return 15;
+  in_two_steps([&](void* s, size_t& n) { cub::DeviceScan::ExclusiveSumByKey(s, n, ends, values, moved, k_items); });
+  if (!holds(moved, {0, 0, 1, 0, 0, 4, 9, 15})) return 16;
+  const cub::ArgIndexInputIterator<int*> numbered(keys);
+  if (numbered[3].key != 3 || (*(numbered + 2)).value != 9) return 17;
+  for (int* p : {keys, values, sorted, moved, ends}) cudaFree(p);
+  return 0;
+}
+
 int main() {
+  if (const int wrong = sorts_segments()) return wrong;
   int* keys = copy_of({21, 13, 5, 3, 11, 42, 30, 1});
   int* values = copy_of({0, 1, 2, 3, 4, 5, 6, 7});
   float* samples = copy_of({0.f, 0.5f, 1.5f, -1.f, 3.9f, 4.f, 2.f, 9.f});
