@@ -116,12 +116,20 @@ constexpr unsigned pair_mask(bool low, bool high) { return (low ? 0xffffu : 0) |
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, uint, unsigned, ru, std::ceil)               \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, short, short, rn, std::nearbyint)            \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, short, short, rz, std::trunc)                \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, short, short, rd, std::floor)                \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, short, short, ru, std::ceil)                 \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ushort, unsigned short, rn, std::nearbyint)  \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ushort, unsigned short, rz, std::trunc)      \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ushort, unsigned short, rd, std::floor)      \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ushort, unsigned short, ru, std::ceil)       \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ll, long long, rn, std::nearbyint)           \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ll, long long, rz, std::trunc)               \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ll, long long, rd, std::floor)               \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ll, long long, ru, std::ceil)                \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ull, unsigned long long, rn, std::nearbyint) \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, ull, unsigned long long, rz, std::trunc)     \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ull, unsigned long long, rd, std::floor)     \
+  SIMT_IMPORT_HALF_TO_INTEGER(H, name, ull, unsigned long long, ru, std::ceil)      \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, char, signed char, rz, std::trunc)           \
   SIMT_IMPORT_HALF_TO_INTEGER(H, name, uchar, unsigned char, rz, std::trunc)
 

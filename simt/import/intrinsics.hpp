@@ -185,7 +185,8 @@ SIMT_INLINE float sinpif(float x) { return static_cast<float>(sinpi(x)); }
 SIMT_INLINE float cospif(float x) { return static_cast<float>(cospi(x)); }
 SIMT_INLINE void sincospif(float x, float* s, float* c) { *s = sinpif(x), *c = cospif(x); }
 SIMT_INLINE void sincospi(double x, double* s, double* c) { *s = sinpi(x), *c = cospi(x); }
-SIMT_INLINE double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
+// The error of a rounded x / sqrt(2) would grow by x^2.
+SIMT_INLINE double normcdf(double x) { return static_cast<double>(0.5L * std::erfc(-x * 0.70710678118654752440084L)); }
 SIMT_INLINE float normcdff(float x) { return static_cast<float>(normcdf(x)); }
 SIMT_INLINE float norm3df(float a, float b, float c) {
   return static_cast<float>(std::hypot(double{a}, double{b}, double{c}));

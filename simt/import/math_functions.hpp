@@ -11,11 +11,14 @@
 
 namespace simt::import {
 
+inline double inverse_erf(double x);
+
 // The t with erfc(t) = y, for y of 0 to 2: Halley's steps from a rational first value (Abramowitz & Stegun 26.2.22).
 inline double inverse_erfc(double y) {
   if (!(y >= 0 && y <= 2)) return std::numeric_limits<double>::quiet_NaN();
   if (y == 0) return std::numeric_limits<double>::infinity();
   if (y > 1) return -inverse_erfc(2 - y);
+  if (y > 0.5) return inverse_erf(1 - y);  // 1 - y is exact
   const double u = std::sqrt(-2 * std::log(y / 2));
   double t = (u - (2.30753 + 0.27061 * u) / (1 + u * (0.99229 + 0.04481 * u))) / std::sqrt(2.0);
   for (int step = 0; step < 4; ++step) {

@@ -52,7 +52,8 @@ __device__ bool near(double value, double expected) { return fabs(value - expect
 __global__ void special_functions(int* y, double half, float three) {
   y[0] = near(erfinv(half), 0.476936276204469873) && near(erfinvf(-0.75f), -0.813419847597618542);
   y[1] = near(erfcinv(1e-10), 4.572824967389485655);
-  y[2] = near(normcdfinv(0.975), 1.959963984540054236) && near(normcdfinvf(0.025f), -1.959963984540054236);
+  y[2] = near(normcdfinv(0.975), 1.959963984540054236) && near(normcdfinvf(0.025f), -1.959963984540054236) &&
+         normcdfinv(half) == 0 && fabs(normcdf(-6 * half) - 0.00134989803163009452665) < 4e-19;
   y[3] = near(erfcx(30 + half), 0.018488106034) && near(erfcxf(2.0f), 0.255395676310505742);
   y[4] = near(cyl_bessel_i0(2 * half), 1.266065877752008336) && near(cyl_bessel_i1f(-1.0f), -0.565159103992485027);
   y[5] = near(rhypotf(three, 4.0f), 0.2) && near(rcbrt(8 * half), 1 / 1.587401051968199475);
@@ -94,7 +95,8 @@ __global__ void sixteen_bits(int* y, float one) {
   y[2] = __heq2_mask(__half2(a, nan), __half2(a, nan)) == 0xffff && __hbgeu2(__half2(a, nan), __half2(a, a));
   y[3] = float(__int2half_ru(4097)) == 4100 && float(__int2half_rd(4097)) == 4096 && __half2int_ru(1.5f) == 2;
   y[4] = float(__float2half_rz(-70000.0f)) == -65504 && std::isinf(float(__float2half_rd(-70000.0f)));
-  y[5] = float(__float2bfloat16_ru(1 + 0x1p-20f)) == 1 + 0x1p-7f && __bfloat162short_rz(__nv_bfloat16(-1.5f)) == -1;
+  y[5] = float(__float2bfloat16_ru(1 + 0x1p-20f)) == 1 + 0x1p-7f && __bfloat162short_rz(__nv_bfloat16(-1.5f)) == -1 &&
+         __bfloat162ll_rd(__nv_bfloat16(-1.5f)) == -2 && __half2ushort_ru(__half(1.5f)) == 2;
   const __half2 product = __hcmadd(__half2(1.0f, 2.0f), __half2(3.0f, 4.0f), __half2(a, a));
   y[6] = float(product.x) == -4 && float(product.y) == 11;
 }
