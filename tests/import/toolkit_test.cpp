@@ -45,6 +45,16 @@ TEST(Thrust, StandsInWhereThereIsNoToolkit) {
   EXPECT_TRUE(ended(unwritten, 1, {"uninitialized: read by block (0,0,0) thread 0 at thrust_algorithms.cu:"}));
 }
 
+// CUDA's header of device_vector brings the execution policies.
+TEST(Thrust, PoliciesComeWithItsContainers) {
+  const warpcheck::self::scratch_folder folder;
+  folder.write("mine.cu",
+               "#include <thrust/binary_search.h>\n#include <thrust/device_vector.h>\n#include <vector>\n"
+               "int main() { const std::vector<int> v = {1, 3, 5}; thrust::device_vector<int> d(v.begin(), v.end());\n"
+               "return thrust::binary_search(thrust::seq, v.begin(), v.end(), 3) ? 0 : 1; }\n");
+  EXPECT_TRUE(ended(run(folder.path("mine.cu")), 0));
+}
+
 TEST(ToolkitHeaders, OfTheRuntimeHaveTheirNames) { EXPECT_TRUE(ended(run("header_names.cu"), 0)); }
 
 TEST(StdNames, AreFreeAndTypesOf16BitsOverload) {

@@ -40,3 +40,5 @@ using universal_host_pinned_memory_resource = universal_memory_resource;
 }  // namespace cpp
 }  // namespace system
 THRUST_NAMESPACE_END
+
+#include <thrust/execution_policy.h>  // programs rely on the headers of Thrust's containers to include it
