@@ -11,8 +11,10 @@ bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) ||
 bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// Headers of the toolkit with device code, compiled unchanged: cuRAND's device API.
-bool is_device_library(std::string_view file) { return file.substr(file.rfind('/') + 1).starts_with("curand"); }
+// Headers of the toolkit with device code, compiled like the user's: cuRAND's device API, and libcu++'s PTX.
+bool is_device_library(std::string_view file) {
+  return file.substr(file.rfind('/') + 1).starts_with("curand") || file.find("/cuda/__ptx/") != std::string_view::npos;
+}
 
 class tokenizer {
  public:

@@ -44,12 +44,13 @@ std::string trimmed(std::string line) {
   return line.compare(0, 2, "./") == 0 ? line.substr(2) : line;
 }
 
-// True if a line lies in this device's own headers, which a kernel calls, and not in another folder of the same name.
+// True if a line lies in libcu++'s functions of PTX, or in this device's own headers, which a kernel calls, and not in
+// another folder of the same name.
 bool is_ours(const std::string& line) {
   // The folder of this file, as the build has it, and what of the one above kernels call.
   constexpr std::string_view file = __FILE__, here = file.substr(0, file.rfind('/')),
                              above = here.substr(0, here.rfind('/') + 1);
-  if (line.find(here) != std::string::npos) return true;
+  if (line.find(here) != std::string::npos || line.find("/cuda/__ptx/") != std::string::npos) return true;
   for (const char* part : {"import/", "half_types.hpp", "tensor_types.hpp"})
     if (line.find(std::string(above) + part) != std::string::npos) return true;
   return false;

@@ -29,8 +29,9 @@ SIMT_INLINE T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
   return static_cast<T*>(map_shared(const_cast<void*>(static_cast<const void*>(p)), rank, site));
 }
 
-// The rank of the block of the caller's cluster in whose shared memory p is.
-unsigned shared_rank(const void* p, const call_site& site);
+// The inverse: the address in the caller's shared memory, and the rank of the block of its cluster that has p; nullptr
+// if none has.
+const void* own_shared(const void* p, unsigned& rank);
 // Ends the launch: an access to the block's own shared memory has an address of block `rank`.
 [[noreturn]] void refuse_remote(unsigned rank, const call_site& site);
 

@@ -166,18 +166,14 @@ void* map_shared(void* p, unsigned rank, const call_site& site) {
   return region_arena(slot) + (own - b.arena);
 }
 
-unsigned shared_rank(const void* p, const call_site& site) {
-  thread& self = *current;
-  self.site = site;
-  const uint32_t first = self.home->slot / device.cluster * device.cluster;
-  for (uint32_t rank = 0; rank < device.cluster; ++rank) {
+const void* own_shared(const void* p, unsigned& rank) {
+  const block_state& b = *current->home;
+  const uint32_t first = b.slot / device.cluster * device.cluster;
+  for (rank = 0; rank < device.cluster; ++rank) {
     const char* const arena = region_arena(first + rank);
-    if (p >= arena && p < arena + k_arena_bytes) return rank;
+    if (p >= arena && p < arena + k_arena_bytes) return b.arena + (static_cast<const char*>(p) - arena);
   }
-  fail("out_of_bounds", [&] {
-    return describe(self) + " asks for the rank of an address that is not in its cluster's shared memory, at " +
-           describe(site);
-  });
+  return nullptr;
 }
 
 bool is_cooperative() noexcept { return device.cooperative; }

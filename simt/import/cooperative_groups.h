@@ -206,7 +206,11 @@ struct cluster_group {
   static T* map_shared_rank(T* p, unsigned rank, SIMT_SITE) {
     return ::simt::map_shared_rank(p, rank, site);
   }
-  static unsigned query_shared_rank(const void* p, SIMT_SITE) { return ::simt::emu::shared_rank(p, site); }
+  static unsigned query_shared_rank(const void* p) {
+    unsigned rank = 0;
+    (void)::simt::emu::own_shared(p, rank);
+    return rank;
+  }
 };
 inline cluster_group this_cluster() { return {}; }
 

@@ -58,11 +58,15 @@ char* own_place(const Address& address, long long offset, SIMT_SITE) {
   if (rank != 0 && rank - 1 != cluster_rank()) refuse_remote(rank - 1, site);
   return static_cast<char*>(::simt::shared_pointer(a & ((1u << k_rank_shift) - 1), site));
 }
-inline uint32_t window_address(uint64_t pointer, SIMT_SITE) {
-  return ::simt::shared_address(reinterpret_cast<const void*>(pointer), site);
-}
 inline uint32_t remote_address(uint32_t address, unsigned rank) {
   return (address & ((1u << k_rank_shift) - 1)) | (rank + 1) << k_rank_shift;
+}
+inline uint32_t window_address(uint64_t pointer, SIMT_SITE) {
+  const void* const p = reinterpret_cast<const void*>(pointer);
+  unsigned rank = 0;
+  const void* const own = own_shared(p, rank);
+  if (own == nullptr || rank == cluster_rank()) return ::simt::shared_address(p, site);
+  return remote_address(::simt::shared_address(own, site), rank);
 }
 inline unsigned rank_of(uint32_t address) {
   const uint32_t rank = address >> k_rank_shift;
@@ -430,11 +434,15 @@ inline int width(unsigned c) { return static_cast<int>(32 - (c >> 8 & 31)); }
 }  // namespace simt::import::ptx
 
 // CUDA's names of the two kinds of addresses.
-inline size_t __cvta_generic_to_shared(const void* p, SIMT_SITE) { return ::simt::shared_address(p, site); }
+inline size_t __cvta_generic_to_shared(const void* p, SIMT_SITE) {
+  return ::simt::import::ptx::window_address(reinterpret_cast<uint64_t>(p), site);
+}
 inline void* __cvta_shared_to_generic(size_t address, SIMT_SITE) {
   return ::simt::import::ptx::generic_pointer(static_cast<uint32_t>(address), site);
 }
 inline size_t __cvta_generic_to_global(const void* p) { return reinterpret_cast<size_t>(p); }
 inline void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
 inline bool __isShared(const void* p) { return ::simt::is_shared(p); }
+// A hint for caches.
+inline void* __nv_associate_access_property(const void* p, unsigned long long) { return const_cast<void*>(p); }
 inline bool __isGlobal(const void* p) { return !::simt::is_shared(p); }

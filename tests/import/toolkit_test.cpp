@@ -28,6 +28,12 @@ TEST(Fragments, AreOfPtx) {
   EXPECT_TRUE(run("ptx_wmma.cu -D NO_BARRIER").has("ptx_wmma.cu: race under"));
 }
 
+TEST(Libcuxx, HasPtxFunctionsCompletionsAndAnnotatedPointers) {
+  EXPECT_TRUE(ended(run("cuda_headers.cu"), 0, {"cuda_headers.cu: clean under 1 schedule"}));
+  const result unfenced = run("cuda_headers.cu -D NO_FENCE -- ring");
+  EXPECT_TRUE(ended(unfenced, 1, {"race: generic read by block", "async proxy's write at cuda_headers.cu:"}));
+}
+
 TEST(ToolkitLibraries, JudgeWhatTheyRead) {
   const result r = run("toolkit_libraries.cu -- unwritten");
   EXPECT_TRUE(ended(r, 1,
