@@ -44,8 +44,8 @@ install(EXPORT warpcheckTargets NAMESPACE warpcheck:: DESTINATION ${package_dir}
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/abi ${PROJECT_SOURCE_DIR}/kernels ${PROJECT_SOURCE_DIR}/simt
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT toolchain
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "atomic" PATTERN "barrier" PATTERN "latch"
-  PATTERN "pipeline" PATTERN "semaphore"
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "annotated_ptr" PATTERN "atomic"
+  PATTERN "barrier" PATTERN "latch" PATTERN "pipeline" PATTERN "ptx" PATTERN "semaphore"
   PATTERN "candidate_module.cpp.in")
 install(DIRECTORY ${SIMT_IMPORT_NAMES}/simt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT toolchain)
 # A bundle has this one beside them; a package depends on libdlpack-dev.
