@@ -26,7 +26,8 @@ forward(simt/import/cub/cub.cuh cub/block/block_adjacent_difference.cuh cub/bloc
   cub/device/device_run_length_encode.cuh cub/device/device_scan.cuh cub/device/device_segmented_radix_sort.cuh
   cub/device/device_segmented_reduce.cuh cub/device/device_segmented_sort.cuh cub/device/device_select.cuh
   cub/iterator/arg_index_input_iterator.cuh cub/iterator/constant_input_iterator.cuh
-  cub/iterator/counting_input_iterator.cuh cub/iterator/transform_input_iterator.cuh cub/util_type.cuh
+  cub/iterator/counting_input_iterator.cuh cub/iterator/transform_input_iterator.cuh cub/config.cuh
+  cub/util_allocator.cuh cub/util_debug.cuh cub/util_device.cuh cub/util_macro.cuh cub/util_type.cuh cub/version.cuh
   cub/warp/warp_exchange.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh)
 forward(simt/import/cublas_v2.h cublas_api.h)
 forward(simt/import/cuda/atomic cuda/std/atomic)

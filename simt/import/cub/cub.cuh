@@ -10,4 +10,5 @@
 #include "segments.hpp"
 #include "simt/import/cuda_bf16.h"
 #include "simt/import/cuda_fp16.h"
+#include "utilities.hpp"
 #include "warp.hpp"

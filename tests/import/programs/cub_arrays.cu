@@ -10,6 +10,8 @@
 #include <cub/device/device_segmented_reduce.cuh>
 #include <cub/device/device_segmented_sort.cuh>
 #include <cub/iterator/arg_index_input_iterator.cuh>
+#include <cub/util_allocator.cuh>
+#include <cub/util_debug.cuh>
 
 #include <cuda_runtime.h>
 
@@ -75,7 +77,23 @@ int sorts_segments() {
   return 0;
 }
 
+cub::CachingDeviceAllocator allocator(true);
+int allocates() {
+  int *keys = copy_of({5, 2, 9, 7, 1, 8, 3, 4}), *sorted = nullptr;
+  void* storage = nullptr;
+  size_t bytes = 0;
+  CubDebugExit(allocator.DeviceAllocate((void**)&sorted, k_items * sizeof(int)));
+  CubDebugExit(cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted, k_items));
+  CubDebugExit(allocator.DeviceAllocate(&storage, bytes));
+  CubDebugExit(cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted, k_items));
+  const bool is_right = holds(sorted, {1, 2, 3, 4, 5, 7, 8, 9});
+  for (void* p : {storage, static_cast<void*>(sorted)}) CubDebugExit(allocator.DeviceFree(p));
+  cudaFree(keys);
+  return is_right ? 0 : 18;
+}
+
 int main() {
+  if (const int wrong = allocates()) return wrong;
   if (const int wrong = sorts_segments()) return wrong;
   int* keys = copy_of({21, 13, 5, 3, 11, 42, 30, 1});
   int* values = copy_of({0, 1, 2, 3, 4, 5, 6, 7});
