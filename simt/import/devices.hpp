@@ -263,7 +263,14 @@ enum cudaFuncAttribute {
   cudaFuncAttributeRequiredClusterWidth,
   cudaFuncAttributeRequiredClusterHeight,
   cudaFuncAttributeRequiredClusterDepth,
-  cudaFuncAttributeNonPortableClusterSizeAllowed = 14
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
+  cudaFuncAttributeClusterSchedulingPolicyPreference = 15,
+  cudaFuncAttributeMax = 16
+};
+enum cudaClusterSchedulingPolicy {
+  cudaClusterSchedulingPolicyDefault,
+  cudaClusterSchedulingPolicySpread,
+  cudaClusterSchedulingPolicyLoadBalancing
 };
 enum cudaFuncCache {
   cudaFuncCachePreferNone,

@@ -136,8 +136,10 @@ bool kernel_template_attribute() {
   int *y = device_array<int>(32), *x = device_array<int>(32);
   copy<<<1, 32>>>(y, x, 32);
   const cudaError_t error = cudaFuncSetAttribute(copy<int>, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
+  const cudaError_t policy = cudaFuncSetAttribute(copy<int>, cudaFuncAttributeClusterSchedulingPolicyPreference,
+                                                  cudaClusterSchedulingPolicySpread);
   cudaFree(x);
-  return holds(y, 0) && error == cudaSuccess;
+  return holds(y, 0) && error == cudaSuccess && policy == cudaSuccess;
 }
 
 // NULL for a pointer of a kernel template.
