@@ -24,7 +24,10 @@ bool holds(int* p, int value) {
 }
 
 // Names of built-in variables in host code.
-__global__ void grid_size(int* y) { y[blockIdx.x * blockDim.x + threadIdx.x] = gridDim.x; }
+__global__ void grid_size(int* y) {
+  const uint3 grid = gridDim, block = blockDim;  // a dim3 converts to uint3
+  y[blockIdx.x * block.x + threadIdx.x] = grid.x;
+}
 struct shape {
   dim3 gridDim, blockDim;
 };
