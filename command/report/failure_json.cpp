@@ -20,8 +20,10 @@
 #include "properties/engine/files/json_number.hpp"
 #include "properties/engine/processes/contain.hpp"
 #include "properties/engine/shrinking/shrink.hpp"
+#include "properties/engine/trials/advice.hpp"
 #include "properties/engine/trials/property.hpp"
 #include "properties/engine/trials/run_case.hpp"
+#include "properties/engine/trials/trial.hpp"
 
 namespace warpcheck::cli {
 namespace {
@@ -111,6 +113,7 @@ engine::case_report confirm_failure(const engine::case_report& seen, const engin
   how.timeout_seconds = r.timeout;
   how.shrink_seconds = r.given.shrink_seconds;
   how.stop = interrupt_watch::seen;
+  how.advise = [](const engine::trial_case& c) { return engine::advice_on_multiples(c, engine::stated_by(c)); };
   try {
     return confirm_and_shrink(seen, engine::parse_case_line(seen.line), how);
   } catch (const std::exception& e) {

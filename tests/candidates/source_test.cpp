@@ -133,46 +133,6 @@ ENTRY(forgets, cudaMemsetAsync(c, 0, sizeof(float) * m * n, stream), beta)
       ended(verify("matmul", source, "forgets", "--cases 16" + asked), 1, {"matmul/within-error-bound: violation: "}));
 }
 
-TEST(Source, OfVectorsIsToldWhichAlignmentItNeeds) {
-  const warpcheck::self::scratch_folder folder;
-  const std::string source = folder.write("fours.cu", R"(#include <cuda_runtime.h>
-__device__ float of(float x) { return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1 + expf(x)); }
-__global__ void elements(const float4* x, float4* y, int n) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= n) return;
-  const float4 v = x[i];
-  y[i] = make_float4(of(v.x), of(v.y), of(v.z), of(v.w));
-}
-cudaError_t fours(const float* x, float* y, int cols, cudaStream_t stream) {
-  if (cols % 4 != 0) return cudaErrorNotSupported;
-  if (cols > 0) elements<<<(cols / 4 + 255) / 256, 256, 0, stream>>>((const float4*)x, (float4*)y, cols / 4);
-  return cudaSuccess;
-}
-__global__ void sum(const float4* x, float* y, int fours) {
-  float all = 0;
-  for (int i = 0; i < fours; ++i) {
-    const float4 v = x[blockIdx.x * fours + i];
-    all += v.x + v.y + v.z + v.w;
-  }
-  y[blockIdx.x] = all;
-}
-cudaError_t sums(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
-  if (cols % 4 != 0) return cudaErrorNotSupported;
-  if (rows > 0) sum<<<rows, 1, 0, stream>>>((const float4*)x, y, cols / 4);
-  return cudaSuccess;
-}
-)");
-  EXPECT_TRUE(ended(verify("reduce", source, "sums", "--cases 12 --property within-error-bound"), 1,
-                    {"it passes with aligned tensors: state 'lacks x misaligned 16'"}));
-  EXPECT_TRUE(ended(
-      verify("sigmoid", source, "fours", "--cases 12 --property within-error-bound"), 1,
-      {"within-error-bound: out_of_bounds: ", "it passes with aligned tensors: state 'lacks ", " misaligned 16"}));
-  const std::string stated = "\n// warpcheck fours: lacks x misaligned 16, y misaligned 16\n";
-  std::ofstream(source, std::ios::app) << stated;
-  EXPECT_TRUE(
-      ended(verify("sigmoid", source, "fours", "--cases 12 --property within-error-bound"), 0, {}, {"skipped"}));
-}
-
 constexpr const char* k_entries = R"(
 #include <cuda_runtime.h>
 #include <cstdint>

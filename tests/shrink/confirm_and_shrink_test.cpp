@@ -148,6 +148,32 @@ TEST(confirm_and_shrink, the_detector_has_the_last_word) {
   EXPECT_FALSE(has(gpu.message, "detector")) << gpu.message;
 }
 
+TEST(confirm_and_shrink, the_detector_names_the_reason_of_a_refused_access) {
+  const auto run = [](const trial_case& c) {
+    if (!is_wrong(c)) return report(c, verdict::pass);
+    case_report r = report(c, verdict::out_of_bounds, "under schedule fair");
+    r.findings = {c.knob("detect") == "only" ? "misaligned: write of a 'float4'" : "access to an invalid address"};
+    return r;
+  };
+  const case_report r = confirm_and_shrink(report(start(), verdict::out_of_bounds), start(), options(run));
+  EXPECT_EQ(r.findings, std::vector<std::string>{"misaligned: write of a 'float4'"});
+  EXPECT_FALSE(has(r.message, "the detector reports")) << r.message;
+}
+
+TEST(confirm_and_shrink, the_smallest_case_has_advice_unless_it_has_some_already) {
+  std::string message = "y is wrong";
+  const auto run = [&](const trial_case& c) {
+    return is_wrong(c) ? report(c, verdict::violation, message) : report(c, verdict::pass);
+  };
+  confirm_options o = options(run);
+  o.advise = [](const trial_case& c) { return format(c) == k_smallest ? "; state 'lacks cols%4'" : "; too early"; };
+  const case_report advised = confirm_and_shrink(report(start(), verdict::violation), start(), o);
+  EXPECT_TRUE(has(advised.message, "y is wrong; state 'lacks cols%4'; it failed in 3 of 3")) << advised.message;
+  message = "y is wrong: state 'sums chain' (docs/bring_your_own)";
+  const case_report known = confirm_and_shrink(report(start(), verdict::violation), start(), o);
+  EXPECT_FALSE(has(known.message, "lacks")) << known.message;
+}
+
 TEST(confirm_and_shrink, what_a_case_throws_is_its_verdict) {
   // Neither the case itself nor one on the way to the smallest ends the search.
   const auto always = [](const trial_case&) -> case_report { throw environment_error("device cuda: none"); };

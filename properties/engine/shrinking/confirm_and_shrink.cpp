@@ -82,6 +82,7 @@ class confirmation {
     }
     const shrunk smallest = shrink_contained(fresh, c);
     case_report r = smallest.report;
+    r.message += advice(r, smallest.smallest);
     r.message += fmt::format("; it failed in {} of {} fresh process{}, and was shrunk in {} runs{}", failures, tried,
                              tried == 1 ? "" : "es", smallest.runs, over() ? ending() : "");
     watch(r, smallest.smallest);
@@ -148,14 +149,26 @@ class confirmation {
     return smallest;
   }
 
-  // Runs the emulated device's detector on a failure that it has not seen.
+  // Returns the advice on the smallest case, unless its message has one already.
+  std::string advice(const case_report& r, const trial_case& smallest) const {
+    const bool has_advice = r.message.find("(docs/bring_your_own)") != std::string::npos;
+    if (!options_.advise || has_advice || r.result == verdict::timeout || over()) return "";
+    const auto end = [&] { return over(); };
+    return run_in_child([&] { return options_.advise(smallest); }, options_.shrink_seconds, end).text;
+  }
+
+  // Runs the emulated device's detector on a failure that it has not seen. It also names the reason of an access that
+  // the processor refused.
   void watch(case_report& r, const trial_case& smallest) const {
-    if (!is_emulated(smallest) || !r.findings.empty() || smallest.knob("detect") == "only") return;
+    if (!is_emulated(smallest) || smallest.knob("detect") == "only") return;
+    if (!r.findings.empty() && r.result != verdict::out_of_bounds) return;
     trial_case watched = smallest;
     watched.knobs["detect"] = "only";
     const std::optional<case_report> found = contained(watched);
     if (!found || !is_hazard(found->result)) return;
-    r.message += fmt::format("; the detector reports {}: {}", name_of(found->result), found->message);
+    if (found->result == r.result && !found->findings.empty()) r.findings.clear();
+    if (found->result != r.result || !r.message.starts_with(found->message))
+      r.message += fmt::format("; the detector reports {}: {}", name_of(found->result), found->message);
     r.findings.insert(r.findings.end(), found->findings.begin(), found->findings.end());
   }
 

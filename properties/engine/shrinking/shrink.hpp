@@ -60,6 +60,7 @@ struct confirm_options {
   int max_runs = 200;           // runs for shrinking
   double shrink_seconds = 300;  // for everything together: a run that is not over by then is killed
   std::function<bool()> stop;   // true: the user has interrupted, and what is known by then is the result
+  std::function<std::string(const trial_case&)> advise = {};  // the end of the message of the smallest case
 };
 
 // Confirms and shrinks a failure in separate processes. Three fresh processes (one for a timeout) show if it is flaky.
