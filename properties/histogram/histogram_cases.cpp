@@ -97,6 +97,13 @@ std::string what_is_illegal(const sizes& of, const trial_case& c) {
   return has_list && rows == 0 && listed > 0 ? "rows: it lists rows where there are none" : "";
 }
 
+// A leaf that loses its list has all rows, which may be more than the case allows.
+void mend(trial_case& c) {
+  if (!c.find("bins") || c.find("rows")) return;
+  const int64_t rows = c.at("bins").rows();
+  if (rows > max_rows_of(c)) set_knob(c, "max_rows", format_number(static_cast<double>(rows)));
+}
+
 const description_registration described([] {
   description d = description_of(histogram_contract());
   d.statements = {.sums = false, .batch_invariant = false};
@@ -115,6 +122,7 @@ const description_registration described([] {
                   {"gap", 0, "slots behind each column that belong to none"}};
   }
   d.illegal = what_is_illegal;
+  d.mend = mend;
   d.derive = derive_histogram;
   d.bench = histogram_bench_list();
   return d;

@@ -339,6 +339,7 @@ void check_column_order(trial& t) {
 
 void check_outside_rows(trial& t) {
   histogram_problem p(t);
+  if (!p.list) t.need("rows");
   const std::vector<int64_t> leaf = p.leaf();
   const two_histograms both(t, p);
   for (int64_t r = 0; r < p.num_rows(); ++r) {

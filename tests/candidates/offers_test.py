@@ -476,10 +476,10 @@ class Offers(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 for lacked in ("slots", "gh", "before", "accum=0"):
                     self.assertRegex(done.stdout, f"does not offer .*{lacked}")
-                for judging in ("column-order", "constant-hessian-counts", "sign-flip", "power-of-two-scale"):
+                for judging in ("column-order", "constant-hessian-counts", "sign-flip", "power-of-two-scale",
+                                "overwrite-not-accumulate", "poison-locality"):
                     self.assertRegex(done.stdout, rf"histogram +{judging} .* pass\n")
-                if not others:
-                    self.assertRegex(done.stdout, r"histogram +overwrite-not-accumulate .* pass\n")
+                self.assertIn("not asked: histogram/outside-rows: needs rows\n", done.stdout)
 
     @unittest.skipIf("histogram" not in FEATURES, "about histogram")
     def test_forms_that_only_checks_call_are_asked_for(self):

@@ -331,10 +331,16 @@ def takes(function, tensors, named):
         return not named or not tensors
 
 
+def is_rest(parameter):
+    return parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+
+
 def misfit(function, mandatory):
     lacking = [n for n in mandatory if not has_parameter(function, n)]
-    own = ", ".join(inspect.signature(function).parameters)
-    why = f"has no parameter {', '.join(lacking)}" if lacking else "demands others"
+    parameters = inspect.signature(function).parameters.values()
+    own = ", ".join(str(p.replace(annotation=p.empty)) for p in parameters)
+    demanded = [p.name for p in parameters if p.default is p.empty and p.name not in mandatory and not is_rest(p)]
+    why = f"has no parameter {', '.join(lacking)}" if lacking else f"demands {', '.join(demanded)}"
     return f"{function.__name__}({own}) {why}; it is called with {', '.join(mandatory)} by name or in this order"[:200]
 
 
@@ -356,12 +362,8 @@ def fits(function):
     return left + [n for n in others if n not in taken]
 
 
-class Misfit(Exception):
-    """The function cannot be called with the tensors of a call."""
-
-
 class Unsupported(Exception):
-    """The function does not take a tensor or a scalar of a call."""
+    """The function does not take a tensor or a scalar of a call, or cannot be called with its form."""
 
 
 def blocks_of(request):
@@ -428,8 +430,6 @@ class Server:
             return INVALID_ARGUMENT, sentence(e, self.path)
         except CudaError:
             raise
-        except Misfit as e:
-            return INTERNAL_ERROR, str(e)
         except Exception as e:
             return UNSUPPORTED if is_refusal(e) else INTERNAL_ERROR, sentence(e, self.path)
         return OK, "" if result is None else RETURNED.format(type(result).__name__)
@@ -453,7 +453,7 @@ class Server:
         scalars = {n: float(v) if isinstance(v, str) else v for n, v in call["scalars"].items()}
         positional, named, left_out = arguments(self.function, tensors, optional, scalars)
         if positional is None:
-            raise Misfit(misfit(self.function, [n for n in tensors if n not in optional]))
+            raise Unsupported(misfit(self.function, [n for n in tensors if n not in optional]))
         missed = [n for n in left_out if n in tensors and is_there(tensors[n]) and n not in reached_by_others()]
         for scalar in call["unusual"]:
             if scalar["name"] in left_out and scalar["of"] not in left_out:

@@ -404,10 +404,16 @@ std::vector<trial_case> without(const trial_case& c, const trait& t) {
   return found;
 }
 
+namespace {
+
+bool has_all(const trial_case& c, const trait_set& traits) {
+  return std::ranges::all_of(traits, [&](const trait& t) { return has(c, t); });
+}
+
+}  // namespace
+
 const trait_set* offer::missing(const trial_case& c) const {
-  const auto found = std::ranges::find_if(lacks, [&](const trait_set& traits) {
-    return std::ranges::all_of(traits, [&](const trait& t) { return has(c, t); });
-  });
+  const auto found = std::ranges::find_if(lacks, [&](const trait_set& traits) { return has_all(c, traits); });
   return found == lacks.end() ? nullptr : &*found;
 }
 
@@ -422,9 +428,10 @@ bool bring_within(const offer& o, trial_case& c, std::vector<std::string>& taken
     for (const trait& t : *lacked)
       for (trial_case& other : without(c, t)) others.push_back(std::move(other));
     if (others.empty()) return false;
-    // The first that is offered, or else the first of all.
-    const auto offered = std::ranges::find_if(others, [&](const trial_case& other) { return !o.missing(other); });
-    c = std::move(offered == others.end() ? others.front() : *offered);
+    // The first of those with the fewest lacked sets. Another choice could return to a lacked value of a scalar.
+    c = std::move(*std::ranges::min_element(others, {}, [&](const trial_case& other) {
+      return std::ranges::count_if(o.lacks, [&](const trait_set& traits) { return has_all(other, traits); });
+    }));
   }
   return false;
 }
