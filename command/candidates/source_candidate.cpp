@@ -37,8 +37,11 @@ struct entry_request : source_request {
   std::string made_of = {},
               made_by = {};  // the Python file with the source, and its entry; empty: the source is the user's file
 
-  // The name that its statements use.
-  std::string stated_by() const { return made_by.empty() ? entry.substr(0, entry.find('<')) : made_by; }
+  // True if a statement with this name is about the entry, whose namespace it may leave out.
+  bool is_stated_by(const std::string& name) const {
+    const std::string own = made_by.empty() ? entry.substr(0, entry.find('<')) : made_by;
+    return name == own || own.ends_with("::" + name);
+  }
 
   // Options of nvcc.
   std::vector<std::string> options() const {
@@ -82,7 +85,7 @@ std::string statements_of(const entry_request& r) {
   const std::string text = read_text(r.file);
   std::string all;
   for (std::sregex_iterator i(text.begin(), text.end(), comment), end; i != end; ++i)
-    if ((*i)[1] == r.stated_by()) all += (*i)[2].str() + ";";
+    if (r.is_stated_by((*i)[1])) all += (*i)[2].str() + ";";
   engine::parse_statements(r.op, all);
   return all;
 }

@@ -113,7 +113,7 @@ engine::case_report confirm_failure(const engine::case_report& seen, const engin
   how.timeout_seconds = r.timeout;
   how.shrink_seconds = r.given.shrink_seconds;
   how.stop = interrupt_watch::seen;
-  how.advise = [](const engine::trial_case& c) { return engine::advice_on_multiples(c, engine::stated_by(c)); };
+  how.advise = [](const engine::trial_case& c) { return engine::advice_on_sizes(c, engine::stated_by(c)); };
   try {
     return confirm_and_shrink(seen, engine::parse_case_line(seen.line), how);
   } catch (const std::exception& e) {

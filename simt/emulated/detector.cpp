@@ -505,8 +505,15 @@ struct checked_access {
     char name[1];
   } * type;
   uint8_t log_alignment;
-  uint8_t kind;  // 0 load, 1 store; others name a place without an access
+  uint8_t kind;  // 0 load, 1 store, 2 reference; others name a place without an access
 };
+
+// g++ leaves out the check of a load behind that of a reference to the same place, such as the argument of a copy
+// constructor, so a reference counts as an access.
+std::string misaligned_access(const checked_access& access) {
+  constexpr const char* k_words[] = {"read of a ", "write of a ", "access to a "};
+  return k_words[access.kind] + std::string(access.type->name);
+}
 
 void report_past_local(const checked_access& access, const void* pc) {
   // The compiler made `access` a constant of the program.
@@ -527,15 +534,15 @@ void report_past_local(const checked_access& access, const void* pc) {
 // and no alignment.
 extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
   const uintptr_t offset = p - simt::shadow.base;
-  if (simt::current == nullptr || access->kind > 1) return;
+  if (simt::current == nullptr || access->kind > 2) return;
   const size_t alignment = size_t{1} << access->log_alignment;
   if (offset >= simt::k_region_bytes) {
+    if (access->kind > 1) return;
     if (alignment == 1 || p % alignment == 0) simt::report_past_local(*access, SIMT_PC);
     return;
   }
   if (offset % alignment == 0) return;
-  simt::report_misaligned(
-      offset, alignment, (access->kind == 0 ? "read of a " : "write of a ") + std::string(access->type->name), SIMT_PC);
+  simt::report_misaligned(offset, alignment, simt::misaligned_access(*access), SIMT_PC);
 }
 
 // Functions that `-fsanitize=thread` makes the compiler call; libtsan is not linked. In the unaligned variants the

@@ -24,7 +24,7 @@ __device__ float of(float x) { return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1
 __global__ void elements(const float4* x, float4* y, int n) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= n) return;
-  const float4 v = x[i];
+  float4 v = x[i];
   y[i] = make_float4(of(v.x), of(v.y), of(v.z), of(v.w));
 }
 cudaError_t fours(const float* x, float* y, int cols, cudaStream_t stream) {
@@ -57,7 +57,8 @@ cudaError_t sums(const float* x, float* y, int rows, int cols, cudaStream_t stre
   EXPECT_TRUE(ended(verify("sigmoid", source, "fours", "within-error-bound"), 0, {}, {"skipped"}));
 }
 
-// Kernels that are right for whole tiles alone, one with a wrong distance between rows, and one for square matrices.
+// Kernels that are right for whole tiles or rows with columns alone, one with a wrong distance between rows, and one for
+// square matrices. A statement may leave out the namespace.
 TEST(Advice, OfAKernelOfWholeTilesNamesItsSizes) {
   const warpcheck::self::scratch_folder folder;
   const std::string source = folder.write("tiles.cu", R"(#include <cuda_runtime.h>
@@ -73,7 +74,7 @@ void tiles(const float* a, const float* b, float* c, int m, int n, int k, cudaSt
   elements<<<dim3(n / 16, m / 8), dim3(16, 8), 0, stream>>>(a, b, c, m, n, k / 4 * 4);
 }
 void squares(const float* a, const float* b, float* c, int m, int n, int k, cudaStream_t stream) {
-  if (k > 0) elements<<<dim3((m + 15) / 16, (n + 7) / 8), dim3(16, 8), 0, stream>>>(a, b, c, m, m, k);
+  elements<<<dim3((m + 15) / 16, (n + 7) / 8), dim3(16, 8), 0, stream>>>(a, b, c, m, m, k);
 }
 __global__ void minimum(const float* x, long ldx, float* y, long ldy, int rows, int cols, long ld) {
   for (int i = threadIdx.x; i < rows * cols; i += 32) y[i / cols * ld + i % cols] = x[i / cols * ldx + i % cols];
@@ -81,23 +82,35 @@ __global__ void minimum(const float* x, long ldx, float* y, long ldy, int rows, 
 void wrong_distance(const float* x, long ldx, float* y, long ldy, int rows, int cols, cudaStream_t stream) {
   minimum<<<1, 32, 0, stream>>>(x, ldx, y, ldy, rows, cols, ldx);
 }
+__global__ void some(const float* x, long* index, int cols) {
+  int first = 0;
+  for (int i = 1; i < cols; ++i)
+    if (x[blockIdx.x * cols + i] > x[blockIdx.x * cols + first]) first = i;
+  index[blockIdx.x] = first;
+}
+void of_some(const float* x, long* index, int rows, int cols, cudaStream_t stream) {
+  if (rows > 0) some<<<rows, 1, 0, stream>>>(x, index, cols);
+}
 __global__ void quarters(const float4* x, float4* y, int n) {
   for (int i = threadIdx.x; i < n; i += 32) y[i] = x[i];
 }
+namespace shapes {
 void flat(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
   quarters<<<1, 32, 0, stream>>>((const float4*)x, (float4*)y, rows * cols / 4);
+}
 }
 // warpcheck flat: lacks x misaligned 16, y misaligned 16
 )");
   EXPECT_TRUE(ended(verify("matmul", source, "tiles", "within-error-bound"), 1,
-                    {"it passes with multiples: state 'lacks m%8, n%16, k%4' if callers have no other sizes"}));
+                    {"it passes with other sizes: state 'lacks m%8, n%16, k%4' if callers have only those"}));
   EXPECT_TRUE(
       ended(verify("matmul", source, "squares", "within-error-bound"), 1, {"matmul/within-error-bound: "}, {"lacks"}));
+  EXPECT_TRUE(ended(verify("argmax", source, "of_some", "empty"), 1, {"state 'lacks cols<1' if"}, {"rows<1"}));
   const std::string copy =
       folder.write("copy.op", "operator copy(x[rows, cols]) -> y[rows, cols]\n  y[r,c] = x[r,c]\n");
   EXPECT_TRUE(ended(verify(copy, source, "wrong_distance", "layout"), 1,
                     {"the gap between rows of tensor y was written"}, {"lacks", "the detector reports"}));
-  EXPECT_TRUE(ended(verify(copy, source, "flat", "within-error-bound"), 1, {"state 'lacks rows*cols%4' if"}));
+  EXPECT_TRUE(ended(verify(copy, source, "shapes::flat", "within-error-bound"), 1, {"state 'lacks rows*cols%4' if"}));
   std::ofstream(source, std::ios::app) << "\n// warpcheck tiles: lacks m%8, n%16, k%4\n";
   EXPECT_TRUE(ended(verify("matmul", source, "tiles", "within-error-bound"), 0, {}, {"skipped"}));
 }

@@ -136,17 +136,18 @@ namespace {
 
 using extent_sizes = std::map<std::string, int64_t>;
 
-// Searches for the extents of a failing case that must be multiples for the case to pass.
-class multiples_search {
+// Searches for the extents of a failing case that must be multiples, or at least 1, for the case to pass.
+class sizes_search {
  public:
-  multiples_search(trial_case c, const offer& stated) : case_(std::move(c)), stated_(stated) {
+  sizes_search(trial_case c, const offer& stated) : case_(std::move(c)), stated_(stated) {
     for (const extent_info& e : find_description(case_.op)->extents)
       if (const auto other = sized({{e.name, k_largest}}); other && is_allowed(*other)) names_.push_back(e.name);
   }
 
-  // Returns the traits to lack, all of which a kernel needs; none if multiples do not help.
+  // Returns the traits to lack, all of which a kernel needs; none if no sizes help.
   trait_set traits() const {
-    trait_set found = of_product();
+    trait_set found = of_empty();
+    if (found.empty()) found = of_product();
     if (found.empty()) found = of_extents();
     return std::ranges::any_of(found, [&](const trait& t) { return has(case_, t); }) ? found : trait_set{};
   }
@@ -167,10 +168,10 @@ class multiples_search {
       if (extent(c, {name}) != size) return std::nullopt;
     return work <= k_most_work ? std::optional(c) : std::nullopt;
   }
-  bool passes(const extent_sizes& sizes) const {
+  bool passes(const extent_sizes& sizes, verdict most = verdict::pass) const {
     try {
       const std::optional<trial_case> c = sized(sizes);
-      return c && is_allowed(*c) && run_case_stating(*c, stated_).result == verdict::pass;
+      return c && is_allowed(*c) && run_case_stating(*c, stated_).result <= most;
     } catch (const std::exception&) {
       return false;
     }
@@ -184,6 +185,18 @@ class multiples_search {
   static extent_sizes with(extent_sizes sizes, const std::string& name, int64_t size) {
     sizes[name] = size;
     return sizes;
+  }
+
+  // A property of empty calls is not asked of others, so a skipped case counts as passed.
+  trait_set of_empty() const {
+    extent_sizes ones;
+    for (const std::string& name : names_)
+      if (extent(case_, {name}) == 0) ones[name] = 1;
+    if (ones.empty() || !passes(ones, verdict::skipped)) return {};
+    trait_set found;
+    for (const auto& one : ones)
+      if (!passes(with(ones, one.first, 0), verdict::skipped)) found.push_back({trait::fewer, one.first, "", 1});
+    return found;
   }
 
   // A kernel that takes a matrix for a vector needs a product of extents that is a multiple.
@@ -238,16 +251,15 @@ trial_case varied(trial_case c) {
 
 }  // namespace
 
-std::string advice_on_multiples(const trial_case& c, const offer& stated) {
+std::string advice_on_sizes(const trial_case& c, const offer& stated) {
   if (stated.has_our_plan) return "";
-  trait_set found = multiples_search(varied(c), stated).traits();
-  if (found.empty()) found = multiples_search(c, stated).traits();
+  trait_set found = sizes_search(varied(c), stated).traits();
+  if (found.empty()) found = sizes_search(c, stated).traits();
   if (found.empty()) return "";
   std::vector<std::string> texts;
   for (const trait& t : found) texts.push_back(text_of(trait_set{t}));
-  return fmt::format(
-      "; it passes with multiples: state 'lacks {}' if callers have no other sizes (docs/bring_your_own)",
-      fmt::join(texts, ", "));
+  return fmt::format("; it passes with other sizes: state 'lacks {}' if callers have only those (docs/bring_your_own)",
+                     fmt::join(texts, ", "));
 }
 
 }  // namespace warpcheck::engine

@@ -13,8 +13,8 @@ namespace warpcheck::engine {
 std::string advice_on_accuracy(const trial_case& c, const offer& stated, double error_ratio);
 // On aligned tensors, as vector loads need them.
 std::string advice_on_alignment(const trial_case& c, const offer& stated);
-// On extents that are multiples, as tiles need them. This takes dozens of trials, so it is for the smallest case of a
-// failure.
-std::string advice_on_multiples(const trial_case& c, const offer& stated);
+// On extents that are multiples, as tiles need them, or not 0. This takes dozens of trials, so it is for the smallest
+// case of a failure.
+std::string advice_on_sizes(const trial_case& c, const offer& stated);
 
 }  // namespace warpcheck::engine
