@@ -106,6 +106,10 @@ std::string epilogue(const entry_request& r, const imported_function& entry, std
         number, function, number + 1, n.name, type_of(n));
     ++number;
   }
+  checks += fmt::format(
+      "static_assert(::simt::import::returns_status(warpcheck_source::function), \"the result of '{}' must be a "
+      "cudaError_t, an int or nothing\");\n",
+      function);
   return fmt::format(
       "extern \"C\" const warpcheck_device_api* warpcheck_device_emulated(void);\n"
       "namespace {{\n"
@@ -149,8 +153,8 @@ entry_request checked_request(const source_request& given, const std::string& op
 
 // A compiler's output about an entry that does not fit, in one sentence, or the whole output.
 std::string fitted(const entry_request& e, const std::string& said) {
-  static const std::regex of_parameter(R"(parameter \d+ of '[^']*', [^,]*, must be [^"\n]*)");
-  if (std::smatch found; std::regex_search(said, found, of_parameter)) return "entry: " + found.str();
+  static const std::regex of_signature(R"((parameter \d+ of '[^']*', [^,]*,|the result of '[^']*') must be [^"\n]*)");
+  if (std::smatch found; std::regex_search(said, found, of_signature)) return "entry: " + found.str();
   std::istringstream lines(said);
   for (std::string line; std::getline(lines, line);)
     if (!line.starts_with(e.file) &&

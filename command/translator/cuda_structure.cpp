@@ -234,8 +234,11 @@ void cuda_structure::note_function(size_t name) {
   if (are_joined(after, "-", ">"))  // the type of the result
     while (after < t_.size() && !is(after, "{") && !is(after, ";") && !is(after, "try")) ++after;
   if (is(after, "try")) ++after;
+  bool is_kernel = false;
+  for (size_t i = statement_start(name); i < name; ++i) is_kernel |= is(i, "__global__");
   if (is(after, "{")) {
     imported_function f;
+    f.is_kernel = is_kernel;
     f.name = namespaces_of(name) + std::string(t_.text(name));
     f.is_included = t_.tokens[name].file != 0;
     note_parameters(name + 1, f);
@@ -243,10 +246,7 @@ void cuda_structure::note_function(size_t name) {
     has_main_ |= is(name, "main");
   }
   // "f(1);" at file scope is a declaration, too.
-  if (!is(after, "{") && !is(after, ";")) return;
-  for (size_t i = statement_start(name); i < name; ++i)
-    if (is(i, "__global__")) return;
-  other_names_.emplace(t_.text(name));
+  if ((is(after, "{") || is(after, ";")) && !is_kernel) other_names_.emplace(t_.text(name));
 }
 
 size_t cuda_structure::asm_operands(size_t i) const {

@@ -316,7 +316,8 @@ const imported_function& find_entry(const std::vector<imported_function>& define
       if (f.is_included != is_included) continue;
       if (f.name == plain) same.push_back(&f);
       if (f.name.ends_with("::" + plain)) likely.push_back(&f);
-      if (!is_included && names.find(f.name) == std::string::npos) names += (names.empty() ? "" : ", ") + f.name;
+      if (!is_included && !f.is_kernel && names.find(f.name) == std::string::npos)
+        names += (names.empty() ? "" : ", ") + f.name;
     }
     if (found.empty()) found = same.empty() ? likely : same;
   }
@@ -326,6 +327,10 @@ const imported_function& find_entry(const std::vector<imported_function>& define
   if (found.size() > 1)
     throw usage_error(fmt::format("entry: {} defines {} functions '{}'; the entry must be the only one of its name",
                                   file, found.size(), name));
+  if (found.front()->is_kernel)
+    throw usage_error(
+        fmt::format("entry: '{}' is a kernel; name a function of the host that launches it{}", name,
+                    names.empty() ? fmt::format(", which {} must define", file) : fmt::format(", such as {}", names)));
   return *found.front();
 }
 

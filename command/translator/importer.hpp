@@ -39,6 +39,7 @@ struct imported_function {
   std::vector<std::string> parameters;  // their names; "" if unnamed
   std::optional<size_t> stream;         // the index of the parameter of type cudaStream_t
   bool is_included = false;             // defined in a file that the source includes
+  bool is_kernel = false;               // __global__
 };
 
 struct imported_source {
@@ -58,7 +59,7 @@ imported_source rewrite_cuda(std::string_view preprocessed, std::string_view fil
 
 // Returns the function of that name, such as "softmax<128>" or "acme::softmax"; namespaces may be omitted if only one
 // function matches. The file's own functions come before included ones. Throws usage_error if no function, or several,
-// match.
+// match, or if it is a kernel.
 const imported_function& find_entry(const std::vector<imported_function>& defined, const std::string& name,
                                     const std::string& file);
 

@@ -507,20 +507,13 @@ struct checked_access {
   uint8_t log_alignment;
   uint8_t kind;  // 0 load, 1 store, 2 reference; others name a place without an access
 };
-
-// g++ leaves out the check of a load behind that of a reference to the same place, such as the argument of a copy
-// constructor, so a reference counts as an access.
-std::string misaligned_access(const checked_access& access) {
-  constexpr const char* k_words[] = {"read of a ", "write of a ", "access to a "};
-  return k_words[access.kind] + std::string(access.type->name);
-}
+constexpr const char* k_access_words[] = {"read of a ", "write of a ", "access to a "};
 
 void report_past_local(const checked_access& access, const void* pc) {
   // The compiler made `access` a constant of the program.
   const auto describe = [&access, thread = current->id, at = code_offset(pc)] {
-    return (access.kind == 0 ? "read of a " : "write of a ") + std::string(access.type->name) + " by " +
-           describe_thread_id(thread) + " at " + source_line(at) +
-           " outside of a local array or another object whose size is known";
+    return k_access_words[access.kind] + std::string(access.type->name) + " by " + describe_thread_id(thread) + " at " +
+           source_line(at) + " outside of a local array or another object whose size is known";
   };
   if (!outlives("out_of_bounds", code_offset(pc), describe)) fail("out_of_bounds", describe);
 }
@@ -531,18 +524,18 @@ void report_past_local(const checked_access& access, const void* pc) {
 
 // Sources that are not ours are compiled with this check, too, because g++ splits the copy of a vector before it calls
 // the hooks below. They also use `-fsanitize=object-size`, which sees a place after the end of an array on the stack,
-// and no alignment.
+// and no alignment. g++ leaves out the check of a load behind that of a reference to the same place, as copies make it.
 extern "C" void __ubsan_handle_type_mismatch_v1(const simt::checked_access* access, uintptr_t p) {
   const uintptr_t offset = p - simt::shadow.base;
   if (simt::current == nullptr || access->kind > 2) return;
   const size_t alignment = size_t{1} << access->log_alignment;
   if (offset >= simt::k_region_bytes) {
-    if (access->kind > 1) return;
-    if (alignment == 1 || p % alignment == 0) simt::report_past_local(*access, SIMT_PC);
+    if (access->kind < 2 && (alignment == 1 || p % alignment == 0)) simt::report_past_local(*access, SIMT_PC);
     return;
   }
   if (offset % alignment == 0) return;
-  simt::report_misaligned(offset, alignment, simt::misaligned_access(*access), SIMT_PC);
+  simt::report_misaligned(offset, alignment, simt::k_access_words[access->kind] + std::string(access->type->name),
+                          SIMT_PC);
 }
 
 // Functions that `-fsanitize=thread` makes the compiler call; libtsan is not linked. In the unaligned variants the

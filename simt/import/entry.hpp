@@ -130,6 +130,13 @@ std::tuple_element<I, std::tuple<T...>> parameter_type(R (*)(T...)) {
   return {};
 }
 
+// True for the result of an entry that returns nothing or a status. A bool would count success as an error.
+template <class R, class... T>
+constexpr bool returns_status(R (*)(T...)) {
+  return std::is_void<R>::value || std::is_enum<R>::value ||
+         (std::is_integral<R>::value && !std::is_same<R, bool>::value);
+}
+
 // The parameters of an entry: their types, and the meanings of their names by the command (Source::parameters).
 template <class Source, class R, class... T>
 struct entry_type {

@@ -57,8 +57,8 @@ cudaError_t sums(const float* x, float* y, int rows, int cols, cudaStream_t stre
   EXPECT_TRUE(ended(verify("sigmoid", source, "fours", "within-error-bound"), 0, {}, {"skipped"}));
 }
 
-// Kernels that are right for whole tiles or rows with columns alone, one with a wrong distance between rows, and one for
-// square matrices. A statement may leave out the namespace.
+// Kernels that are right for whole tiles or rows with columns alone, one with a wrong distance between rows, and one
+// for square matrices. A statement may leave out the namespace.
 TEST(Advice, OfAKernelOfWholeTilesNamesItsSizes) {
   const warpcheck::self::scratch_folder folder;
   const std::string source = folder.write("tiles.cu", R"(#include <cuda_runtime.h>

@@ -538,6 +538,15 @@ TEST(Source, MistakesAreOneSentence) {
   EXPECT_TRUE(ended(no_file, 2, {"file 'none.cu' not found"}));
   EXPECT_TRUE(says(verify("softmax", source, "nope", ""), {"defines no function 'nope'; it defines larger"}));
   EXPECT_EQ(run("verify softmax --device cpu --source " + source + " --entry my_softmax").status, 2);
+  const warpcheck::self::scratch_folder folder;
+  const std::string odd = folder.write("odd.cu", R"(#include <cuda_runtime.h>
+__global__ void kernel(const float* x, float* y, int cols) {}
+bool succeeds(const float* x, float* y, int cols) { return true; }
+)");
+  EXPECT_TRUE(ended(verify("sigmoid", odd, "kernel", ""), 2,
+                    {"entry: 'kernel' is a kernel; name a function of the host that launches it, such as succeeds"}));
+  EXPECT_TRUE(ended(verify("sigmoid", odd, "succeeds", ""), 2,
+                    {"entry: the result of 'succeeds' must be a cudaError_t, an int or nothing"}));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ TEST(Entry, MayLieInAnIncludedFile) {
   EXPECT_EQ(entry_of("void f(int* in) {}", "void f(int* own, int) {}").parameters.front(), "own");
   EXPECT_THROW(entry_of("void f(int* in) {} void f(int*, int) {}", ""), std::exception);
   EXPECT_THROW(entry_of("void g() {}", ""), std::exception);
+  EXPECT_THROW(entry_of("", "template <int N> __global__ void f(int* in) {} void g() {}"), std::exception);
 }
 
 TEST(Launch, OfAFunctionKeepsItsArgumentsAndOrder) {
