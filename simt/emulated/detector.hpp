@@ -33,7 +33,7 @@ struct detector_state {
   bool wrapped = false;  // names were used up and are dealt out again
   // Names beyond those of the resident blocks; tests lower it.
   uint32_t spare_names = k_max_instance - static_cast<uint32_t>(k_max_slots);
-  std::vector<uint3> block_of_instance;
+  own_vector<uint3> block_of_instance;
   std::vector<agent_kind> agents;  // by instance: a block, or what does something beside its thread
   // The first read of a byte that nobody had written. Reported at the end of the launch, unless a race explains it.
   struct {

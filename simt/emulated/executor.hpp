@@ -21,6 +21,7 @@
 #include "simt/emulated/collectives.hpp"
 #include "simt/emulated/fiber.hpp"
 #include "simt/emulated/launch.hpp"
+#include "simt/emulated/own_vector.hpp"
 #include "simt/emulated/vector_clock.hpp"
 #include "simt/emulated_counts.hpp"
 #include "simt/emulation.hpp"
@@ -353,9 +354,9 @@ class thread_set {
   bool contains_known(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
   static uint32_t first(uint64_t bits) { return static_cast<uint32_t>(__builtin_ctzll(bits)); }
   static uint32_t last(uint64_t bits) { return static_cast<uint32_t>(63 - __builtin_clzll(bits)); }
-  std::vector<uint64_t> words_;
-  std::vector<uint8_t> in_word_;
-  std::vector<uint32_t> in_group_;
+  own_vector<uint64_t> words_;
+  own_vector<uint8_t> in_word_;
+  own_vector<uint32_t> in_group_;
   uint32_t members_ = 0;
   bool counts_ = false;
 };
@@ -379,7 +380,7 @@ struct executor {
   std::vector<shared_declaration> declarations;
   size_t static_bytes = 0, static_end = 0;
   uint64_t next_cluster = 0, total_clusters = 0;
-  std::vector<uint64_t> window;                          // clusters that may start next, in base order
+  own_vector<uint64_t> window;                           // clusters that may start next, in base order
   uint64_t blocks_started = 0, blocks_started_here = 0;  // ever, and in this launch
   std::vector<wide_barrier> clusters;                    // of the resident blocks
   wide_barrier grid_barrier;
@@ -405,7 +406,7 @@ struct executor {
   launch_counts counts;
   launch_counts* counting = nullptr;  // of this launch; nullptr: it is not counted
   random_stream random;
-  std::vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
+  own_vector<uint32_t> rank_of, thread_at;  // pct: smaller rank runs first
   thread_set runnable_ranks;
   uint32_t next_rank = 0;
   uint64_t change_step[2] = {};

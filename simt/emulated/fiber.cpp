@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
+#include "simt/emulated/own_vector.hpp"
 #include "simt/emulated/region.hpp"
 
 #ifdef SIMT_PORTABLE_SWITCH
@@ -20,7 +20,7 @@ constexpr size_t k_most_stacks = k_max_slots * 1024;
 // From a stack to the next. An odd number of pages, so that the pages in use are spread over the sets of the TLB.
 constexpr size_t k_stride = k_stack_bytes + k_page_bytes;
 char* stacks = nullptr;
-std::vector<uint64_t> free_stacks;  // a bit for each, as far as any was taken
+own_vector<uint64_t> free_stacks;  // a bit for each, as far as any was taken
 size_t lowest_free = 0;             // the words before this one have none
 
 #ifdef SIMT_PORTABLE_SWITCH

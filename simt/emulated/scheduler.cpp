@@ -103,7 +103,7 @@ uint32_t pct_choice(uint32_t last, uint64_t step) {
 void begin_priorities() {
   const auto n = static_cast<uint32_t>(device.slots * device.padded);
   const uint32_t group = device.order == strategy::pct_warp ? k_lanes : 1;
-  std::vector<uint32_t> groups(n / group);
+  own_vector<uint32_t> groups(n / group);
   for (uint32_t i = 0; i < groups.size(); ++i) groups[i] = i;
   for (auto i = static_cast<uint32_t>(groups.size()); i > 1; --i)
     std::swap(groups[i - 1], groups[device.random.below(i)]);
