@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "simt/import/dpx.hpp"
-#include "simt/import/graphs.hpp"
+#include "simt/import/graph_conditions.hpp"
 #include "simt/import/intrinsics.hpp"
 #include "simt/import/launch_functions.hpp"
 #include "simt/import/math_functions.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -54,15 +55,41 @@ inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCapture
     return ::simt::import::misuse("cudaStreamBeginCapture", site, "the stream is captured already");
   return cudaSuccess;
 }
+
+namespace simt::import {
+
+// The graph to which a stream's capture adds nodes, and what they all come after.
+struct capture_target {
+  cudaGraph_t graph;
+  std::vector<cudaGraphNode_t> after;
+};
+inline std::map<cudaStream_t, capture_target>& capture_targets() {
+  static auto& all = *new std::map<cudaStream_t, capture_target>;
+  return all;
+}
+
+}  // namespace simt::import
+
+inline cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* after,
+                                                 const void*, size_t count, cudaStreamCaptureMode mode, SIMT_SITE) {
+  const cudaError_t e = cudaStreamBeginCapture(stream, mode, site);
+  if (e == cudaSuccess) ::simt::import::capture_targets()[stream] = {graph, {after, after + count}};
+  return e;
+}
+// `graph` may be null if the capture adds to one.
 inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph, SIMT_SITE) {
   auto captured = ::simt::import::end_capture(::simt::import::on(stream));
   if (!captured) return ::simt::import::misuse("cudaStreamEndCapture", site, "no capture of the stream was begun");
-  *graph = new simt_graph;
-  auto& nodes = (*graph)->nodes;
+  auto target = ::simt::import::capture_targets().extract(stream);
+  const cudaGraph_t to = target ? target.mapped().graph : new simt_graph;
+  if (graph != nullptr) *graph = to;
+  auto& nodes = to->nodes;
+  const size_t first = nodes.size();
   for (auto& n : captured->nodes) {
     nodes.push_back(std::make_unique<simt_graph_node>());
-    *nodes.back() = {*graph, n.call.name, n.call.where, std::move(n.work), {}};
-    for (const size_t before : n.after) nodes.back()->after.push_back(nodes[before].get());
+    *nodes.back() = {to, n.call.name, n.call.where, std::move(n.work), {}};
+    if (n.after.empty() && target) nodes.back()->after = target.mapped().after;
+    for (const size_t before : n.after) nodes.back()->after.push_back(nodes[first + before].get());
   }
   return cudaSuccess;
 }
@@ -319,7 +346,8 @@ enum cudaGraphNodeType {
   cudaGraphNodeTypeGraph,
   cudaGraphNodeTypeEmpty,
   cudaGraphNodeTypeMemAlloc = 10,
-  cudaGraphNodeTypeMemFree
+  cudaGraphNodeTypeMemFree,
+  cudaGraphNodeTypeConditional = 13
 };
 inline cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
   constexpr std::pair<const char*, cudaGraphNodeType> types[] = {
@@ -328,7 +356,7 @@ inline cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType*
       {"Memcpy", cudaGraphNodeTypeMemcpy},    {"Memset", cudaGraphNodeTypeMemset},
       {"Host", cudaGraphNodeTypeHost},        {"Callback", cudaGraphNodeTypeHost},
       {"ChildGraph", cudaGraphNodeTypeGraph}, {"MemAlloc", cudaGraphNodeTypeMemAlloc},
-      {"MemFree", cudaGraphNodeTypeMemFree}};
+      {"MemFree", cudaGraphNodeTypeMemFree},  {"Conditional", cudaGraphNodeTypeConditional}};
   *type = cudaGraphNodeTypeEmpty;
   for (const auto& [word, own] : types)
     if (__builtin_strstr(node->call, word) != nullptr) return *type = own, cudaSuccess;

@@ -401,4 +401,23 @@ void run_graph(cudaStream_t stream, std::vector<graph_step>& steps) {
   for (const stream_clock& k : known) join(s.known, k);
 }
 
+struct graph_condition {
+  unsigned value, initial;
+  bool resets;
+};
+static graph_condition& condition_of(unsigned long long handle) { return *reinterpret_cast<graph_condition*>(handle); }
+
+unsigned long long new_condition(unsigned initial, bool resets) {
+  return reinterpret_cast<uintptr_t>(new graph_condition{initial, initial, resets});
+}
+unsigned condition(unsigned long long handle) { return condition_of(handle).value; }
+void set_condition(unsigned long long handle, unsigned value) {
+  ::simt::emu::note_effect_of_order();
+  condition_of(handle).value = value;
+}
+void end_condition(unsigned long long handle) {
+  graph_condition& c = condition_of(handle);
+  if (c.resets) c.value = c.initial;
+}
+
 }  // namespace simt::import

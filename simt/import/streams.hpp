@@ -139,4 +139,10 @@ struct graph_step {
 };
 void run_graph(cudaStream_t stream, std::vector<graph_step>& steps);
 
+// Handles of conditions of graphs. The end of its node gives a condition its initial value back, if it `resets`.
+unsigned long long new_condition(unsigned initial, bool resets);
+unsigned condition(unsigned long long handle);
+void set_condition(unsigned long long handle, unsigned value);  // by a kernel
+void end_condition(unsigned long long handle);
+
 }  // namespace simt::import

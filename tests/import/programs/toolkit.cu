@@ -206,9 +206,56 @@ bool helpers() {
   return right && table();
 }
 
+// y doubles while its condition holds, twice; then by a choice of two bodies, and if a value is not 0.
+__global__ void double_until(int* y, int limit, cudaGraphConditionalHandle again) {
+  *y *= 2;
+  if (*y >= limit) cudaGraphSetConditional(again, 0);
+}
+bool conditional_graph() {
+  int host = 1, *y = nullptr;
+  cudaMalloc(&y, sizeof *y);
+  cudaMemcpy(y, &host, sizeof host, cudaMemcpyHostToDevice);
+  cudaGraph_t graph;
+  cudaGraphCreate(&graph, 0);
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  cudaGraphNode_t last = nullptr;
+  // Adds a node of a condition and captures a kernel into the last of its bodies.
+  const auto add_node = [&](cudaGraphConditionalNodeType type, unsigned value, unsigned bodies, auto launch) {
+    cudaGraphNodeParams p = {};
+    p.type = cudaGraphNodeTypeConditional;
+    cudaGraphConditionalHandleCreate(&p.conditional.handle, graph, value, cudaGraphCondAssignDefault);
+    p.conditional.type = type;
+    p.conditional.size = bodies;
+    const cudaGraphNode_t before = last;
+    cudaGraphAddNode(&last, graph, &before, nullptr, before != nullptr, &p);
+    cudaStreamBeginCaptureToGraph(stream, p.conditional.phGraph_out[bodies - 1], nullptr, nullptr, 0,
+                                  cudaStreamCaptureModeRelaxed);
+    launch(p.conditional.handle);
+    cudaStreamEndCapture(stream, nullptr);
+  };
+  add_node(cudaGraphCondTypeWhile, 1, 1, [&](auto again) { double_until<<<1, 1, 0, stream>>>(y, 100, again); });
+  add_node(cudaGraphCondTypeSwitch, 2, 3, [&](auto) { add<<<1, 1, 0, stream>>>(y, 7); });
+  add_node(cudaGraphCondTypeSwitch, 0, 2, [&](auto) { add<<<1, 1, 0, stream>>>(y, 1000); });
+  add_node(cudaGraphCondTypeIf, 1, 1, [&](auto) { multiply<<<1, 1, 0, stream>>>(y, 3); });
+  add_node(cudaGraphCondTypeIf, 0, 1, [&](auto) { multiply<<<1, 1, 0, stream>>>(y, 0); });
+  add_node(cudaGraphCondTypeIf, 0, 2, [&](auto) { add<<<1, 1, 0, stream>>>(y, 1); });  // otherwise
+  cudaGraphExec_t exec;
+  bool right = cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess;
+  cudaGraphDestroy(graph);
+  for (int i = 0; i < 2; ++i) right &= cudaGraphLaunch(exec, stream) == cudaSuccess;
+  cudaMemcpyAsync(&host, y, sizeof host, cudaMemcpyDeviceToHost, stream);
+  cudaStreamSynchronize(stream);
+  cudaGraphExecDestroy(exec);
+  cudaStreamDestroy(stream);
+  cudaFree(y);
+  return right && host == (2 * ((128 + 7) * 3 + 1) + 7) * 3 + 1;
+}
+
 int main(int argc, char** argv) {
   const mode modes[] = {{"settings", [] { return settings() && table(); }},
                         {"child-graph", child_graph},
+                        {"conditional-graph", conditional_graph},
                         {"allocations", allocations},
                         {"texture-descriptions", texture_descriptions},
                         {"helpers", helpers},
