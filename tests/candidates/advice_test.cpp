@@ -115,4 +115,34 @@ void flat(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
   EXPECT_TRUE(ended(verify("matmul", source, "tiles", "within-error-bound"), 0, {}, {"skipped"}));
 }
 
+// The emulated device adds in CUB's order, so a correct kernel needs no statement.
+TEST(Advice, IsNotNeededForSumsOfABlockByCub) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("cub.cu", R"(#include <cub/cub.cuh>
+__global__ void rows(const float* x, float* y, int cols) {
+  using reduce = cub::BlockReduce<float, 256>;
+  __shared__ reduce::TempStorage storage;
+  __shared__ float shared;
+  const float* row = x + static_cast<size_t>(blockIdx.x) * cols;
+  float largest = -INFINITY, sum = 0;
+  for (int i = threadIdx.x; i < cols; i += 256) largest = fmaxf(largest, row[i]);
+  largest = reduce(storage).Reduce(largest, [](float a, float b) { return fmaxf(a, b); });
+  if (threadIdx.x == 0) shared = largest;
+  __syncthreads();
+  largest = shared;
+  for (int i = threadIdx.x; i < cols; i += 256) sum += expf(row[i] - largest);
+  sum = reduce(storage).Sum(sum);
+  __syncthreads();
+  if (threadIdx.x == 0) shared = sum;
+  __syncthreads();
+  for (int i = threadIdx.x; i < cols; i += 256)
+    y[static_cast<size_t>(blockIdx.x) * cols + i] = expf(row[i] - largest) / shared;
+}
+void by_cub(const float* x, float* y, int rows_, int cols, cudaStream_t stream) {
+  if (rows_ > 0) rows<<<rows_, 256, 0, stream>>>(x, y, cols);
+}
+)");
+  EXPECT_TRUE(ended(verify("softmax", source, "by_cub --args rows_=rows", "long-accumulation"), 0, {}, {"skipped"}));
+}
+
 }  // namespace

@@ -81,7 +81,14 @@ class BlockReduce : block_values<T, X * Y * Z> {
     values_[thread] = value;
     __syncthreads(site);
     if (thread != 0) return value;
-    for (int i = 1; i < valid && i < k_threads; ++i) value = op(value, values_[i]);
+    // CUB's order, so that sums are no deeper than there: a tree in each warp, then the warps.
+    const int end = valid < k_threads ? valid : k_threads;
+    for (int warp = 0; warp < end; warp += 32) {
+      for (int step = 1; step < 32; step *= 2)
+        for (int i = warp; i + step < end && i + step < warp + 32; i += 2 * step)
+          values_[i] = op(values_[i], values_[i + step]);
+      value = warp == 0 ? values_[0] : op(value, values_[warp]);
+    }
     return value;
   }
   template <int Items, class Op>
