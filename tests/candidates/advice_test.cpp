@@ -11,10 +11,11 @@ namespace {
 
 using result = warpcheck::self::command_result;
 
-result verify(const std::string& op, const std::string& source, const std::string& entry, const std::string& property) {
+result verify(const std::string& op, const std::string& source, const std::string& entry, const std::string& property,
+              const std::string& size = "quick", int cases = 12) {
   return warpcheck::self::run_command("'" + warpcheck::self::environment("WARPCHECK_TEST_COMMAND") + "' verify " + op +
-                                      " --device emulated --size quick --cases 12 --property " + property +
-                                      " --source " + source + " --entry " + entry);
+                                      " --device emulated --size " + size + " --cases " + std::to_string(cases) +
+                                      " --property " + property + " --source " + source + " --entry " + entry);
 }
 
 TEST(Advice, OfAKernelOfVectorsNamesItsAlignment) {
@@ -113,6 +114,31 @@ void flat(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
   EXPECT_TRUE(ended(verify(copy, source, "shapes::flat", "within-error-bound"), 1, {"state 'lacks rows*cols%4' if"}));
   std::ofstream(source, std::ios::app) << "\n// warpcheck tiles: lacks m%8, n%16, k%4\n";
   EXPECT_TRUE(ended(verify("matmul", source, "tiles", "within-error-bound"), 0, {}, {"skipped"}));
+}
+
+// A kernel that fails for some values alone is told nothing of sizes.
+TEST(Advice, OfAKernelThatFailsForSomeValuesNamesNoSizes) {
+  const warpcheck::self::scratch_folder folder;
+  const std::string source = folder.write("entropy.cu", R"(#include <cuda_runtime.h>
+// Subtracts 0 from a row of small values, whose exponentials are then inaccurate.
+__global__ void entropy(const float* x, const long* label, float* loss, int n, int cols) {
+  const int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= n) return;
+  float largest = 0, sum = 0;
+  for (int i = 0; i < cols; ++i) largest = fmaxf(largest, x[r * cols + i]);
+  for (int i = 0; i < cols; ++i) sum += expf(x[r * cols + i] - largest);
+  loss[r] = logf(sum) - (x[r * cols + label[r]] - largest);
+}
+void from_zero(const float* logits, const long* labels, float* loss, int n, int classes, cudaStream_t stream) {
+  if (n > 0) entropy<<<(n + 31) / 32, 32, 0, stream>>>(logits, labels, loss, n, classes);
+}
+)");
+  const std::string entropy = folder.write(
+      "xent.op",
+      "operator xent(logits[n, classes], labels: i64[n] of classes) -> loss[n]\n  top[r] = max(c) logits[r,c]\n"
+      "  loss[r] = log(sum(c) exp(logits[r,c] - top[r])) - (logits[r,labels[r]] - top[r])\n");
+  EXPECT_TRUE(ended(verify(entropy, source, "from_zero --fail-fast", "within-error-bound", "ci", 100), 1,
+                    {": violation: "}, {"lacks"}));
 }
 
 // The emulated device adds in CUB's order, so a correct kernel needs no statement.
