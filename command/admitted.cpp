@@ -107,7 +107,9 @@ std::vector<admitted_statement> admitted_statements(const std::vector<planned_jo
     if (is_decided_by_number(jobs[i], results[i]))
       for (trial_case& c : deciding_cases(jobs[i], results[i])) cases[jobs[i].t.op].push_back(std::move(c));
   std::vector<admitted_statement> all;
-  for (const auto& [op, of_op] : cases) {
+  for (const auto& entry : cases) {
+    const std::string& op = entry.first;
+    const std::vector<trial_case>& of_op = entry.second;
     // One process for all of them: a candidate in Python may take seconds to load.
     admitted_statement a = {op, 0, 0, statements_of(op).gates, 0, std::ssize(of_op)};
     const child_outcome outcome = run_in_child([&] { return number_and_failures(of_op); }, k_most_seconds,

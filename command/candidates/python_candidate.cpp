@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ranges>
+#include <vector>
 
 #include "command/candidates/described_contract.hpp"
 #include "command/candidates/entry_parameters.hpp"
@@ -51,9 +51,12 @@ void introduce(python::settings& s) {
     for (uint32_t bit = 1; dtype_name(bit); bit <<= 1)
       if (form.tensors.at(0).types & bit) allowed.emplace(dtype_name(bit), bit);
   for (const std::string name : answer["dtypes"]) {
-    if (!allowed.contains(name))
+    if (!allowed.contains(name)) {
+      std::vector<std::string> names;
+      for (const auto& type : allowed) names.push_back(type.first);
       throw usage_error(fmt::format("python: the function's dtypes name {}, which {} does not have; allowed are {}",
-                                    name, s.op, fmt::join(std::views::keys(allowed), ", ")));
+                                    name, s.op, fmt::join(names, ", ")));
+    }
     s.dtypes |= allowed.at(name);
   }
   s.has_reserve = answer.value("reserve", false) && engine::find_description(s.op)->split;

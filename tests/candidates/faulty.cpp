@@ -26,7 +26,7 @@ void softmax_row(const float* in, float* out, int64_t cols) {
   for (int64_t i = 0; i < cols; ++i) out[i] = static_cast<float>(std::exp(in[i] - m) / sum);
 }
 
-warpcheck_status softmax(warpcheck_call* call) {
+[[maybe_unused]] warpcheck_status softmax(warpcheck_call* call) {
   return candidate::answer(call, [&] {
     const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
     candidate::require(y.rows == x.rows && y.cols == x.cols, "y must have the shape of x");
@@ -56,7 +56,7 @@ int64_t argmax_row(const float* in, int64_t cols) {
   return best;
 }
 
-warpcheck_status argmax(warpcheck_call* call) {
+[[maybe_unused]] warpcheck_status argmax(warpcheck_call* call) {
   return candidate::answer(call, [&] {
     const matrix<float> x = candidate::input<float>(call, 0, 2);
     const matrix<int64_t> index = candidate::output<int64_t>(call, 0, 1);
@@ -84,7 +84,7 @@ float reduce_row(int op, const float* in, int64_t cols) {
   return best;
 }
 
-warpcheck_status reduce(warpcheck_call* call) {
+[[maybe_unused]] warpcheck_status reduce(warpcheck_call* call) {
   return candidate::answer(call, [&] {
     const matrix<float> x = candidate::input<float>(call, 0, 2);
     const matrix<float> y = candidate::output<float>(call, 0, 1);
@@ -105,7 +105,7 @@ int exponent_of(const DLTensor& x, double max_rows) {
 }
 
 // Of dense bins: stage 3, sums of integers, and stage 0 on the grid of fixed64; no other.
-warpcheck_status histogram(warpcheck_call* call) {
+[[maybe_unused]] warpcheck_status histogram(warpcheck_call* call) {
   return candidate::answer(call, [&] {
     const double stage = candidate::scalar(call, "stage");
     const bool quantised = stage == 3;
@@ -156,7 +156,7 @@ warpcheck_status histogram(warpcheck_call* call) {
 }
 
 // Inclusive and exclusive sums of f32 rows.
-warpcheck_status scan(warpcheck_call* call) {
+[[maybe_unused]] warpcheck_status scan(warpcheck_call* call) {
   return candidate::answer(call, [&] {
     const matrix<float> x = candidate::input<float>(call, 0, 2), y = candidate::output<float>(call, 0, 2);
     candidate::require(y.rows == x.rows && y.cols == x.cols, "y must have the shape of x");
