@@ -29,6 +29,13 @@ bool passes_for(const trial_case& c, const offer& stated) {
   }
 }
 
+// The traits as a statement that lacks each of them has them.
+std::string texts_of(const trait_set& traits) {
+  std::vector<std::string> texts;
+  for (const trait& t : traits) texts.push_back(text_of(trait_set{t}));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 }  // namespace
 
 std::string advice_on_accuracy(const trial_case& c, const offer& stated, double error_ratio) {
@@ -126,10 +133,8 @@ std::string advice_on_alignment(const trial_case& c, const offer& stated) {
       needed.push_back(std::move(t));
     }
   if (std::ranges::none_of(needed, [&](const trait& t) { return has(c, t); })) return "";
-  std::vector<std::string> texts;
-  for (const trait& t : needed) texts.push_back(text_of(trait_set{t}));
   return fmt::format("; it passes with aligned tensors: state 'lacks {}' if callers align them (docs/bring_your_own)",
-                     fmt::join(texts, ", "));
+                     texts_of(needed));
 }
 
 namespace {
@@ -259,10 +264,8 @@ std::string advice_on_sizes(const trial_case& c, const offer& stated) {
   if (is_allowed(usual) && passes_for(usual, stated)) return "";  // the values make the case fail
   const trait_set found = sizes_search(tried, stated).traits();
   if (found.empty()) return "";
-  std::vector<std::string> texts;
-  for (const trait& t : found) texts.push_back(text_of(trait_set{t}));
   return fmt::format("; it passes with other sizes: state 'lacks {}' if callers have only those (docs/bring_your_own)",
-                     fmt::join(texts, ", "));
+                     texts_of(found));
 }
 
 }  // namespace warpcheck::engine
